@@ -19,7 +19,7 @@ COVERED := tests/kernel --cov=assay.kernel --cov-branch --cov-report=term --cov-
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-long check static bench fuzz build serve docs lock clean
+.PHONY: help setup demo test test-long check static bench figures fuzz build serve docs lock clean
 
 help: ## list the commands
 	@echo "make demo   see every room work, forgeries refused, all of it verified offline (sets itself up)"
@@ -56,6 +56,9 @@ static: $(STAMPS)/test
 bench: $(STAMPS)/bench ## print our figures beside those of others
 	@$(BIN)/python -m bench
 
+figures: $(STAMPS)/test ## print the size of the house and the work of warm requests
+	@$(BIN)/python tools/figures.py
+
 fuzz: $(STAMPS)/test ## compare canonical bytes with an independent encoder (DOCUMENTS=, SEED=)
 	@$(BIN)/python tools/fuzz_canonical.py --documents $(DOCUMENTS) --seed $(SEED) --jobs $(JOBS)
 
@@ -72,6 +75,8 @@ docs: $(STAMPS)/test $(STAMPS)/docs ## regenerate the generated pages and build 
 	@$(BIN)/python tools/routes.py
 	@$(BIN)/python tools/settings.py
 	@$(BIN)/python tools/rooms.py
+	@$(BIN)/python tools/operations.py
+	@$(BIN)/python tools/calls.py
 	@$(BIN)/zensical build --clean
 
 lock: ## solve requirements/*.txt again, with hashes

@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from assay.flows.registry.receive_announce import receive_announce
-from assay.flows.registry.register_service import register_service
 from assay.flows.tools import Tools
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
@@ -22,6 +21,7 @@ from assay.registry.manifest import Manifest
 from assay.registry.open_manifest import open_manifest
 from assay.wiring import init_node, open_node
 from bench._frame import Figure, load, print_table
+from tests.acting import register_service
 
 __all__ = ["figures"]
 

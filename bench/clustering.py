@@ -2,18 +2,26 @@
 
 The loop asks about every pair in both directions, puts an answer into the first cluster whose first member it means the
 same as, and so depends on the order. Answers are four meanings in several wordings each, some of them drawn twice.
+
+Quality is that of the sealed contrast pairs (`tests/vectors/claims/equivalence`), beside the overlap of words alone.
 """
 
+import json
 import time
+from collections.abc import Callable
 from itertools import combinations
+from pathlib import Path
+from typing import Any
 
 from assay.claims.estimate.cluster import cluster_answers
-from assay.claims.estimate.equivalence import RuleJudge
+from assay.claims.estimate.equivalence import RuleJudge, token_overlap
 from bench._frame import Aim, Figure, compare, load, print_table
 
 __all__ = ["figures"]
 
 _FEW = 5
+_OVERLAP = 0.6
+_PAIRS = Path(__file__).parents[1] / "tests" / "vectors" / "claims" / "equivalence"
 _QUESTION = "Which city hosts the archive?"
 _CITIES = ("Paris", "Rome", "Oslo", "Bern")
 _WORDINGS = ("{}", "It is {}.", "The archive is hosted by {}.", "{} hosts the archive.", "The city is {}.")
@@ -92,8 +100,53 @@ def _times(k: int) -> Figure:
     )
 
 
+def _sealed() -> list[dict[str, Any]]:
+    files = [json.loads(path.read_text()) for path in sorted(_PAIRS.glob("*.json"))]
+    return [pair for file in files if file["set"] == "sealed" for pair in file["items"]]
+
+
+def _share(joins: Callable[[str, str, str], bool], pairs: list[dict[str, Any]]) -> float:
+    """Which share of the pairs is joined."""
+    return sum(joins(pair["question"], pair["one"], pair["other"]) for pair in pairs) / len(pairs)
+
+
+def _overlapping(_question: str, one: str, other: str) -> bool:
+    return token_overlap(one.casefold(), other.casefold()) >= _OVERLAP
+
+
+def _quality() -> list[Figure]:
+    pairs = _sealed()
+    apart = [pair for pair in pairs if not pair["same"]]
+    alike = [pair for pair in pairs if pair["same"]]
+    swapped = [pair for pair in apart if pair["kind"] in ("role", "converse", "direction")]
+    rows = (
+        ("wrong merges", apart, Aim.AT_MOST, 0.05),
+        ("recall", alike, Aim.AT_LEAST, 0.75),
+        ("exchanged roles merged", swapped, Aim.AT_MOST, 0.25),
+    )
+    return [_quality_figure(*row) for row in rows]
+
+
+def _quality_figure(name: str, pairs: list[dict[str, Any]], aim: Aim, target: float) -> Figure:
+    began = time.process_time()
+    ours, peer = _share(RuleJudge().entails, pairs), _share(_overlapping, pairs)
+    return Figure(
+        name=f"equivalence, sealed pairs: {name}",
+        ours=ours,
+        peer=peer,
+        peer_name="word overlap alone",
+        unit="share",
+        ratio=ours,
+        target=target,
+        cpu_seconds=time.process_time() - began,
+        load=load(),
+        aim=aim,
+        note=f"{len(pairs)} pairs",
+    )
+
+
 def figures() -> list[Figure]:
-    return [*(_calls(k) for k in (5, 10, 20)), *(_times(k) for k in (5, 10, 20))]
+    return [*(_calls(k) for k in (5, 10, 20)), *(_times(k) for k in (5, 10, 20)), *_quality()]
 
 
 if __name__ == "__main__":

@@ -25,8 +25,6 @@ import uvicorn
 from litestar import Litestar
 from msgspec import structs
 
-from assay.flows.identity.add_principal import add_principal
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.tools import Tools
 from assay.flows.verdicts.load_graph import load_graph
 from assay.identity.principal import PrincipalChange, PrincipalKind
@@ -42,6 +40,7 @@ from assay.wiring import init_node, open_evaluation, open_node
 from bench._frame import Figure, load, measure, print_table
 from bench._http_load import SUBJECTS, record
 from bench.canonical import RECORD
+from tests.acting import add_principal, issue_api_key
 
 __all__ = ["figures"]
 

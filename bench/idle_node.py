@@ -17,8 +17,6 @@ from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
-from assay.flows.identity.add_principal import add_principal
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.tools import Tools
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId
@@ -26,6 +24,7 @@ from assay.kernel.ledger import EntryKind, draft_entry
 from assay.wiring import init_node, open_node
 from bench._frame import Aim, Figure, load, print_table
 from bench._served import Running, answering, node_command, resident_megabytes, start_seconds
+from tests.acting import add_principal, issue_api_key
 from tests.scale import scale
 
 __all__ = ["figures"]

@@ -24,13 +24,10 @@ from assay.delivery.outcome import Outcome
 from assay.delivery.rule import RuleId
 from assay.delivery.tally import recount_rules
 from assay.flows.delivery.count_outcome import Reported
-from assay.flows.delivery.grant_reporter import grant_reporter
-from assay.flows.delivery.recount_rules import recount_rules as recount_store
-from assay.flows.delivery.register_rule import register_rule
-from assay.flows.delivery.report_outcome import Told, report_each, report_outcome, report_outcomes
-from assay.flows.identity.add_principal import add_principal
-from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.delivery.report_outcome import ReportOutcome, report_each
+from assay.flows.request import Done
 from assay.flows.tools import Tools
+from assay.identity.caller import Caller
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import render_instant
@@ -38,6 +35,9 @@ from assay.surfaces.http.gather import Gathering
 from assay.wiring import init_node, open_node
 from bench._frame import Aim, Figure, load, measure, print_table
 from bench.canonical import RECORD
+from tests.acting import add_principal, caller_of, issue_api_key
+from tests.delivering import grant_reporter, register_rule, report_lines, report_outcome
+from tests.delivering import recount_rules as recount_store
 
 __all__ = ["figures"]
 
@@ -67,13 +67,13 @@ def _prepare(tools: Tools) -> str:
     return sender
 
 
-def _signal(tools: Tools, number: int) -> bytes:
+def _signal(tools: Tools, number: int, *, context: str = "a question of the bench") -> bytes:
     return json.dumps(
         {
             "signal_type": "phala",
             "rule_id": _RULES[number % len(_RULES)],
             "applied_by": "bench",
-            "query_context": "a question of the bench",
+            "query_context": context,
             "outcome": "success" if number % 3 else "partial",
             "strands_available": ["capability", "knowledge"],
             "strand_missing": ["proof"],
@@ -106,16 +106,18 @@ def _run(work: Callable[[int, int], int]) -> tuple[int, float, float]:
 def _run_loop(tools: Tools, sender: str) -> tuple[int, float, float]:
     """The same with callers who are coroutines: they wait for their commit without a thread of their own."""
 
-    def report(told: Sequence[Told]) -> Sequence[Reported | Exception | None]:
-        return report_each(tools, told)
+    def report(jobs: Sequence[tuple[Caller, ReportOutcome]]) -> Sequence[Done[Reported] | Exception | None]:
+        return report_each(tools, jobs)
 
+    by = caller_of(tools, sender, at=tools.clock.now())
     gathering = Gathering(report, name="bench", threads=2, at_most=2 * _CALLERS)
     counts, end = [0] * _CALLERS, time.perf_counter() + _SECONDS
 
     async def caller(number: int) -> None:
         while time.perf_counter() < end:
             key = f"c{number}-{counts[number]}"
-            done = await gathering.ask(Told(_signal(tools, number + counts[number]), sender, tools.clock.now(), key))
+            asked = ReportOutcome(signal=_signal(tools, number + counts[number]), whole=True, idempotency_key=key)
+            done = await gathering.ask((by.as_of(tools.clock.now()), asked))
             counts[number] += done is not None and done.is_new
 
     async def callers() -> None:
@@ -198,8 +200,8 @@ def _reported(folder: Path) -> list[Figure]:
             return 1
 
         def many(caller: int, turn: int) -> int:
-            contents = [(_signal(tools, caller + n), f"m{caller}-{turn}-{n}") for n in range(_AT_ONCE)]
-            return len(report_outcomes(tools, contents, credential=sender, at=tools.clock.now()))
+            lines = [_signal(tools, caller + n, context=f"m{caller}-{turn}-{n}") for n in range(_AT_ONCE)]
+            return len(report_lines(tools, lines, credential=sender, at=tools.clock.now()))
 
         in_loop = _run_loop(tools, sender)
         found = [

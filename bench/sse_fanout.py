@@ -17,8 +17,6 @@ import uvicorn
 from litestar import Litestar
 from msgspec import Raw
 
-from assay.flows.identity.add_principal import add_principal
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.tools import Tools
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId
@@ -27,6 +25,7 @@ from assay.surfaces.http.app import create_app
 from assay.surfaces.http.serve import listen
 from assay.wiring import init_node, load_config, open_node
 from bench._frame import Aim, Figure, load, print_table
+from tests.acting import add_principal, issue_api_key
 
 __all__ = ["figures"]
 

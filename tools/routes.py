@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from litestar.handlers import HTTPRouteHandler
 
+from assay.operations.problem import STATUS_BY_CODE
 from assay.surfaces.http.app import every_route
-from assay.surfaces.http.problem import STATUS_BY_CODE
 
 # Run as a file, Python looks for modules in `tools` alone.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))

@@ -21,6 +21,7 @@ from assay.model.cases.extent import USUAL, WIDE, Extent
 from assay.model.engine import Engine
 from assay.model.errors import CaseSizeError
 from assay.model.figures import Figures
+from assay.model.form import SECOND
 from assay.model.tokenizer import read_case
 from assay.model.weights import Weights, parse_weights
 from assay.surfaces.cli.model_text import measured_text
@@ -87,6 +88,8 @@ def _card(figures: Figures, weights: Weights, *, steps: int, version: str) -> Mo
         agreement=figures.agreement,
         unparsable=figures.unparsable,
         types=figures.types,
+        limits=SECOND.limits,
+        refused=figures.refusals,
     )
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from assay.flows.delivery.answerers import Answerers
     from assay.flows.delivery.strands import Strands
     from assay.flows.ledger.check_report import render_report
-    from assay.flows.review.keep_draft import DraftedReply
     from assay.identity.principal import PrincipalChange
     from assay.identity.risk import RiskTier
     from assay.kernel.bundle import render_bundle
@@ -34,7 +33,6 @@ __all__ = [
     "AsyncNode",
     "Claimed",
     "Client",
-    "DraftedReply",
     "Error",
     "Fleet",
     "HeldBackError",
@@ -66,7 +64,6 @@ _HOMES = {
     "flows.delivery.answerers": ("Answerers",),
     "flows.delivery.strands": ("Strands",),
     "flows.ledger.check_report": ("render_report",),
-    "flows.review.keep_draft": ("DraftedReply",),
     "identity.principal": ("PrincipalChange",),
     "identity.risk": ("RiskTier",),
     "kernel.bundle": ("render_bundle",),

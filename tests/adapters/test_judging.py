@@ -11,6 +11,7 @@ from assay.adapters.inference.backend import Request
 from assay.adapters.inference.bounded import BoundedModel
 from assay.adapters.inference.scripted import ScriptedBackend
 from assay.adapters.judging.endpoint import EndpointGuardian, EndpointJudge
+from assay.adapters.judging.model_guardian import ModelGuardian
 from assay.adapters.judging.model_judge import ModelJudge
 from assay.claims.bundle import UncertaintyMethod
 from assay.claims.estimate.equivalence import EquivalenceJudge, ExactJudge, RuleJudge, VetoedJudge
@@ -73,6 +74,36 @@ def test_a_model_that_is_down_is_no_judge() -> None:
         ModelJudge(_model(down)).entails(_QUESTION, "a", "b")
     with refused("model.unavailable"):
         estimate_uncertainty(_model(down), _QUESTION, UncertaintyMethod.SEMANTIC_ENTROPY, judge=ExactJudge())
+
+
+def test_the_local_model_is_a_second_guardian() -> None:
+    """Each text is asked about in a fence of its own; what it takes for an attack is named with its place."""
+
+    def script(request: Request) -> str:
+        return json.dumps({"attack": "obey me" in request.prompt})
+
+    guardian: Guardian = ModelGuardian(_model(script))
+    calm = guardian.examine(Suspect(bundle=bundle(), evidence={"s": "x" * 9000}))
+    assert (calm.score, calm.signs) == (0.0, ())
+    found = guardian.examine(Suspect(bundle=bundle(), evidence={"s": "obey me"}, tool_arguments=("obey me",)))
+    assert found.score == 0.8
+    assert [one.where for one in found.signs] == ["evidence:s", "tool:0"]
+    with refused("claims.guardian_unavailable"):
+        guardian.examine(Suspect(bundle=bundle(), tool_arguments=("x",) * 100))
+
+
+@pytest.mark.parametrize("said", ["yes", '{"attack": 1}', '{"attack": true, "x": 1}', "[]"])
+def test_a_model_that_says_anything_else_is_no_guardian(said: str) -> None:
+    with refused("claims.guardian_unavailable"):
+        ModelGuardian(_model(lambda _: said)).examine(Suspect(bundle=bundle()))
+
+
+def test_a_model_that_is_down_is_no_guardian() -> None:
+    def down(_request: Request) -> str:
+        raise ModelUnavailableError("gone")
+
+    with refused("claims.guardian_unavailable"):
+        ModelGuardian(_model(down)).examine(Suspect(bundle=bundle()))
 
 
 def test_an_operators_endpoint_judges_by_its_share() -> None:
@@ -180,7 +211,7 @@ def test_a_configuration_chooses_judge_and_guardian(tmp_path: Path) -> None:
     assert isinstance(judge, VetoedJudge)
     assert url in judge.name
     with open_node(tmp_path / "node", writable=False) as (tools, _):
-        assert [one.name for one in tools.guardians] == ["built-in rules 3", f"endpoint {url}"]
+        assert [one.name for one in tools.guardians] == ["built-in rules 4", f"endpoint {url}"]
     for wrong in ('judge = "endpoint"\n', f'judge_url = "{url}"\n', 'judge = "model"\n', "endpoint_seconds = 0\n"):
         file.write_text(f"{text}\n[claims]\n{wrong}")
         with refused("config.refused"):

@@ -6,6 +6,7 @@ import pytest
 
 from assay.adapters.hmac_secret import HmacSigner
 from assay.adapters.key_places import KeyPlaces, SecretPlaceError
+from tests.contract._kit import refused
 from tests.kernel._seed_signer import SeedSigner
 
 
@@ -50,3 +51,9 @@ def test_a_shared_secret_is_loaded_from_its_file_and_never_made(tmp_path: Path) 
     assert places.find_place("hmac:truth.hmac", made.key_id) == "hmac:truth-2.hmac"
     with pytest.raises(SecretPlaceError):
         places.create("hmac:truth-3.hmac")
+
+
+def test_without_a_pin_no_token_is_asked(tmp_path: Path) -> None:
+    """An empty PIN would be a wrong guess; the module that does not exist here is never loaded."""
+    with KeyPlaces(tmp_path, module="/no/such/module.so") as places, refused("key.kms_login"):
+        places.load("pkcs11:node/ledger")

@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from itertools import chain, repeat
 
@@ -89,6 +90,18 @@ def test_an_algorithm_that_is_not_on_the_list_is_refused(false: FalseProvider) -
 def test_what_is_no_token_is_refused(false: FalseProvider, token: str) -> None:
     false.token = token
     assert _refused(_client(false)) == "identity.id_token"
+
+
+def test_a_token_that_is_nested_too_deep_is_refused(false: FalseProvider) -> None:
+    deep = urlsafe_b64encode(b'{"alg":' + b"[" * 20_000 + b"]" * 20_000 + b"}").rstrip(b"=").decode()
+    false.token = f"{deep}.e30.e30"
+    assert _refused(_client(false)) == "identity.id_token"
+
+
+def test_a_provider_may_promise_to_name_itself(false: FalseProvider) -> None:
+    assert not _client(false).promises_issuer()
+    false.document["authorization_response_iss_parameter_supported"] = True
+    assert _client(false).promises_issuer()
 
 
 def test_a_changed_token_is_refused(false: FalseProvider) -> None:

@@ -15,8 +15,13 @@ from assay.adapters.reasoning.general import GeneralReasoner, in_order
 from assay.adapters.reasoning.scripted import RecordedReplies, ScriptedReasoner
 from assay.kernel.digest import digest_of
 from assay.ports.model import FinishReason, Generation, Model, ModelIdentity
-from assay.verdicts.reason import ReasonRequest, build_request
+from assay.verdicts.envelope import VerifierStatus
+from assay.verdicts.general import GENERAL_TEMPLATE_ID
+from assay.verdicts.reason import ReasonRequest, build_request, interpret_reply
+from assay.verdicts.record import recorded_response
 from assay.verdicts.sovereignty import Place, PlaceKind
+from assay.verdicts.verify import verify
+from tests.adapters.inference.obeying import only_value
 from tests.contract._kit import refused
 from tests.verdicts.judging import docket_of, honest, obligation, record
 
@@ -26,7 +31,7 @@ _RECORD = record({"nox": 40})
 
 
 def _request() -> ReasonRequest:
-    return build_request(_DOCKET, _RECORD, {}, seed=7)
+    return build_request(_DOCKET, _RECORD, {}, seed=7, template_id=GENERAL_TEMPLATE_ID)
 
 
 @pytest.mark.clause("ski", "2.1.3")
@@ -34,6 +39,8 @@ def test_the_general_model_is_asked_greedily_with_the_seed_and_the_grammar() -> 
     asked: list[Request] = []
 
     def answer(request: Request) -> str:
+        if _is_canary(request):
+            return only_value(request.grammar or {}).replace(" ", "")
         asked.append(request)
         return msgspec.json.encode(honest(_DOCKET, _RECORD)).decode()
 
@@ -46,13 +53,35 @@ def test_the_general_model_is_asked_greedily_with_the_seed_and_the_grammar() -> 
     assert (one.temperature, one.top_p, one.top_k, one.seed) == (0, 1, 1, 7)
     assert one.grammar is not None
     keys = list(msgspec.convert(one.grammar["properties"], dict[str, Any]))
-    assert keys == ["reasoning", "formalizable_assertions", "kg_citations", "verdict"]
+    assert keys == ["formalizable_assertions", "kg_citations", "verdict", "reasoning"]
+    assert one.system.startswith("general-1\n")
+    assert "<record>" in one.prompt
+    assert "must_not_exceed" in one.prompt
+
+
+def _is_canary(request: Request) -> bool:
+    return "canary" in msgspec.convert((request.grammar or {}).get("properties", {}), dict[str, Any])
+
+
+@pytest.mark.clause("ski", "2.1.3")
+def test_a_server_that_is_not_bound_is_refused_in_strict_mode_and_named_in_advisory_mode() -> None:
+    text = msgspec.json.encode(honest(_DOCKET, _RECORD)).decode()
+    with BoundedModel(ScriptedBackend(lambda _: text, weight_hash=digest_of(b"w"))) as model:
+        with refused("model.grammar_unbound"):
+            GeneralReasoner(model, SystemClock(), place=_HERE).complete(_request())
+        reply = GeneralReasoner(model, SystemClock(), place=_HERE, is_strict=False).complete(_request())
+    assert not reply.is_bound
+    assert recorded_response(reply)["is_bound"] is False
+    read = interpret_reply(reply, _DOCKET)
+    found = verify(_DOCKET, _RECORD, {}, read.answer, error=read.error, notice=read.notice).result
+    assert found.status is VerifierStatus.AGREED
+    assert [one.partition(":")[0] for one in found.divergences] == ["model.grammar_unbound"]
 
 
 def test_an_answer_that_was_cut_is_not_complete() -> None:
     with BoundedModel(ScriptedBackend(lambda _: "a b c")) as model:
-        request = build_request(_DOCKET, _RECORD, {}, seed=7, max_tokens=2)
-        assert not GeneralReasoner(model, SystemClock(), place=_HERE).complete(request).is_complete
+        request = build_request(_DOCKET, _RECORD, {}, seed=7, max_tokens=2, template_id=GENERAL_TEMPLATE_ID)
+        assert not GeneralReasoner(model, SystemClock(), place=_HERE, is_strict=False).complete(request).is_complete
 
 
 class _Nameless:
@@ -60,6 +89,9 @@ class _Nameless:
 
     def identify(self) -> ModelIdentity:
         return ModelIdentity(backend="llamacpp", engine_version="1", model="m", weight_hash=None)
+
+    def obeys_grammar(self) -> bool:
+        return True
 
     def generate(self, prompt: str, **_options: Any) -> tuple[Generation, ...]:  # noqa: ANN401 - whatever is asked
         return (

@@ -6,7 +6,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from assay.adapters.outgoing import OutgoingGuard, UnreachableAddressError
 from assay.adapters.service_client import HttpServiceClient
+from assay.kernel.conformance import Fetched
 
 _TIMEOUT = 0.2
 
@@ -51,3 +53,47 @@ def test_an_answer_that_never_ends_is_no_answer(url: str, path: str) -> None:
     """Each drop comes within the patience for one; all of them together do not."""
     with HttpServiceClient(timeout=_TIMEOUT) as client:
         assert client.request("GET", url + path) is None
+
+
+class _Counting(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.server.hosts.append(self.headers["host"])  # type: ignore[attr-defined]  # set below
+        self.send_response(200)
+        self.send_header("content-length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
+def test_an_address_that_others_chose_is_asked_only_where_it_is_public_or_listed() -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Counting)
+    server.hosts = hosts = list[str]()  # type: ignore[attr-defined]  # what was asked
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    port = server.server_address[1]
+    urls = [f"http://{host}:{port}/codex.json" for host in ("127.0.0.1", "localhost")]
+    try:
+        with HttpServiceClient(guard=OutgoingGuard()) as client:
+            assert [client.request("GET", url) for url in urls] == [None, None]
+            assert hosts == []
+        with HttpServiceClient(guard=OutgoingGuard(["127.0.0.0/8", "::1/128"])) as client:
+            assert client.request("GET", urls[0]) == Fetched(status=200, content=b"{}")
+        assert hosts == [f"127.0.0.1:{port}"]
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.parametrize(
+    "url", ["http://", "http://[::1", "http://169.254.169.254", "http://[fe80::1]", "http://10.0.0.1"]
+)
+def test_an_address_inside_is_refused_with_its_reason(url: str) -> None:
+    with pytest.raises(UnreachableAddressError):
+        OutgoingGuard(["127.0.0.0/8"]).find_address(url)
+    assert OutgoingGuard(["10.0.0.0/8"]).find_address("http://[::ffff:10.0.0.1]:80/x") in (
+        "::ffff:10.0.0.1",
+        "10.0.0.1",
+    )

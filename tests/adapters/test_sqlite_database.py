@@ -271,7 +271,7 @@ def test_the_facts_tell_the_setting_in_force(tmp_path: Path, *, unsafe: bool, na
         ("INSERT INTO settlement VALUES ('a', 'b', 'c')", "store.conflict"),
         ("UPDATE settlement SET record = 'x'", "store.append_only"),
         (
-            "INSERT INTO ledger VALUES ('a',2,'p','e',zeroblob(32),'t','k',0,0,0,0,0,0,0,0,'s','x')",
+            "INSERT INTO ledger VALUES ('a',2,'p','e',zeroblob(32),'t','k',0,0,0,0,0,0,0,0,'s','x',NULL)",
             "ledger.broken_link",
         ),
         ("SELECT nothing FROM nowhere", "store.statement"),

@@ -78,6 +78,9 @@ class _Careless:
         named = BoundedModel(ScriptedBackend(lambda _: "")).identify()
         return named if self._has_hash else replace(named, weight_hash=None)
 
+    def obeys_grammar(self) -> bool:
+        return True
+
     def generate(self, prompt: str, **_options: object) -> tuple[Generation, ...]:
         assert prompt
         return (

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from assay.adapters.webhooks.reach import UnreachableHostError, find_target, is_public
+from assay.adapters.outgoing import is_public
+from assay.adapters.webhooks.reach import UnreachableHostError, find_target
 from assay.adapters.webhooks.sender import HttpWebhookSender
 from tests.receiver import receiving
 

@@ -13,8 +13,6 @@ from typing import Any
 import uvicorn
 from litestar import Litestar
 
-from assay.flows.identity.issue_api_key import issue_api_key
-from assay.flows.identity.log_in import log_in
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.flows.trust.register_policy import register_policy
@@ -27,6 +25,7 @@ from assay.surfaces.http.app import create_app
 from assay.surfaces.http.desk import Desk as HttpDesk
 from assay.surfaces.http.serve import address_of, listen
 from assay.wiring import init_node, load_config, open_node
+from tests.acting import issue_api_key, log_in
 from tests.flows._claims import AGENT, ClaimsDesk
 from tests.flows._delivery import BELL, Delivery
 from tests.flows._node import TENANT

@@ -7,10 +7,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from assay.flows.review.inspect_review import inspect_review
-from assay.flows.review.show_ticket import show_ticket
 from assay.kernel.ids import PrincipalId
 from assay.review.kind import TicketKind
+from tests.acting import looking, view_desk, view_ticket
 from tests.browser._scene import PASSWORD, Scene
 from tests.flows._node import TENANT
 
@@ -94,7 +93,7 @@ def test_a_rejection_needs_a_reason_and_then_is_an_entry(signed_in: SignIn, scen
     timeline.get_by_role("link", name=f"entry {before + 2}").click()
     expect(page.get_by_text("ticket.answered", exact=True)).to_be_visible()
     expect(page.locator("pre").first).to_contain_text("contradict")
-    (answer,) = inspect_review(scene.tools, TENANT, ticket.id, at=scene.tools.clock.now()).answers
+    (answer,) = view_ticket(scene.tools, looking(None, at=scene.tools.clock.now()), ticket.id).answers
     assert (answer.answer.choice, answer.answer.by, answer.verified) == ("reject", "user:vera", True)
 
 
@@ -274,10 +273,7 @@ def test_many_are_answered_after_a_dry_run_with_the_keyboard_alone(signed_in: Si
     expect(page.locator("main").get_by_role("status").first).to_contain_text("2 answered, 0 refused")
     vera = scene.tools.database.read(lambda unit: unit.identity.find_principal(TENANT, PrincipalId("user:vera")))
     assert vera is not None
-    held = [
-        show_ticket(scene.tools, TENANT, one.id, viewer=vera, at=scene.tools.clock.now()).held
-        for one in (kept, *others)
-    ]
+    held = [view_desk(scene.tools, looking(vera, at=scene.tools.clock.now()), one.id).held for one in (kept, *others)]
     # Many answers at once wait a while before they count, so that they can be taken back.
     assert [None if one is None else one.answer.choice for one in held] == [None, "approve", "approve"]
     assert _faults(page) == []
@@ -328,7 +324,7 @@ def test_the_next_ticket_is_one_key_away_and_stays_within_the_filter(signed_in: 
     page.wait_for_url("**/review?about=august*")
     expect(page.locator("#rows [role=status]")).to_have_text("2 tickets")
     page.goto("/console/")
-    page.get_by_role("link", name="Begin with the most urgent").click()
+    page.get_by_role("link", name="Start with the most urgent").click()
     page.wait_for_url("**/tkt_*")
     page.get_by_role("link", name="Review desk", exact=True).last.click()
     page.wait_for_url("**/console/review")

@@ -206,7 +206,7 @@ def test_a_decision_begins_with_whether_one_may_act_on_it(signed_in: SignIn) -> 
     expect(page.locator("#overall")).to_contain_text("It may not be acted on yet")
     expect(page.get_by_role("row", name="human approval gate")).to_contain_text("NOT ASKED")
     page.get_by_role("link", name="Ticket for a reviewer").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("resume past adversarial_gate")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("resume past evidence_gate")
 
 
 def test_paper_shows_what_was_decided_and_nothing_to_press(signed_in: SignIn, scene: Scene) -> None:

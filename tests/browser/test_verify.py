@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from assay.flows.delivery.prove_answer import OUTPUT_ATTACHMENT
+from assay.flows.delivery.answers import OUTPUT_ATTACHMENT
 from assay.flows.ledger.append_record import append_record
 from assay.flows.ledger.check_proof import check_proof
 from assay.flows.ledger.prove_record import prove_record
@@ -143,6 +143,9 @@ def test_each_field_that_is_changed_gets_the_codes_of_the_command_line(page: Pag
     cases = [proof, *_field_changes(proof), *_MALFORMED]
     step = 1 if LONG else 5
     cases += [proof[:at] + bytes([proof[at] ^ 1]) + proof[at + 1 :] for at in range(0, len(proof), 41 * step)]
+    # A letter of the checkpoint's signature, wherever the steps above fall.
+    signed = proof.index(b" ", proof.index("\N{EM DASH} ".encode()) + 4) + 20
+    cases.append(proof[:signed] + (b"A" if proof[signed : signed + 1] != b"A" else b"B") + proof[signed + 1 :])
     expected = [_here(one, trust) for one in cases]
     found = _there(page, cases, trust)
     assert found[0][0] is True

@@ -1,6 +1,7 @@
 """Bundles, facts and approvals of the tests: sound ones, of which a test changes what it is about."""
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from assay.kernel.digest import Digest
 from assay.kernel.instant import Instant, parse_instant
 
 __all__ = [
+    "CONTENT",
     "HASH",
     "NOW",
     "VECTORS",
@@ -28,7 +30,9 @@ __all__ = [
 ]
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "claims"
-HASH = "ab" * 32
+# What the pointers below name; a node of the tests holds it.
+CONTENT = b"station,depth\nbridge,30 m\n"
+HASH = sha256(CONTENT).hexdigest()
 NOW: Instant = parse_instant("2026-01-10T12:00:00Z")
 _LATER = parse_instant("2026-01-11T12:00:00Z")
 
@@ -93,7 +97,7 @@ def bundle(*claims: dict[str, object], **changes: object) -> ClaimBundle:
 
 def facts(**changes: Any) -> GateFacts:  # noqa: ANN401  any of the fields
     sound: dict[str, Any] = {"now": NOW, "submitter": "ai:surveyor", "risk_ceiling": RiskTier.PRIVILEGE}
-    return GateFacts(**{**sound, "audit_recorded": True, **changes})
+    return GateFacts(**{**sound, "audit_recorded": True, "seen": frozenset({HASH}), **changes})
 
 
 def approval(of: ClaimBundle | Digest, role: str, **changes: Any) -> Approval:  # noqa: ANN401  any of the fields

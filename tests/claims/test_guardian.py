@@ -54,6 +54,27 @@ def test_attacks_in_german_and_in_other_words_are_seen() -> None:
     assert len(fresh) <= len(_held_out("near_attacks")) // 10, fresh
 
 
+@pytest.mark.parametrize(("which", "least", "most"), [("tuning", 0.95, 0.02), ("sealed", 0.5, 0.03)])
+def test_attacks_of_ten_families_and_their_look_alikes(which: str, least: float, most: float) -> None:
+    """Written before the rules were read; the sealed half is what to expect of other texts."""
+    shares = []
+    for name in ("attacks", "benign"):
+        rows = json.loads((VECTORS / "guardian" / f"{name}_{which}.json").read_text())["items"]
+        assert len(rows) == 100
+        assert len({row["family"] for row in rows}) == 10
+        shares.append(sum(_placed(row) > _LIMIT for row in rows) / len(rows))
+    assert shares[0] >= least
+    assert shares[1] <= most
+
+
+def _placed(row: dict[str, str]) -> float:
+    if row["where"] == "statement":
+        return _score(bundle=bundle(claim(statement=row["text"])))
+    if row["where"] == "evidence":
+        return _score(evidence={"source": row["text"]})
+    return _score(tool_arguments=(row["text"],))
+
+
 def test_what_another_hand_wrote_is_told_apart() -> None:
     """In claims, in evidence and, where it is about rights, in the arguments of tools; nothing ordinary alarms."""
     told = json.loads((VECTORS / "other_hand.json").read_text())
@@ -177,7 +198,7 @@ def test_each_part_of_a_bundle_is_read_and_named() -> None:
         "evidence:page",
         "tool:1",
     }
-    assert report.guardian == "built-in rules 3"
+    assert report.guardian == "built-in rules 4"
 
 
 def test_arguments_that_destroy_are_an_escalation_below_the_tier_that_may() -> None:

@@ -40,7 +40,8 @@ def test_a_bundle_stops_at_the_gate_that_the_text_names() -> None:
         outcome = gate_document(
             check_bundle(document(*case["claims"])),
             standard_gates([_Scoring(case["threat"])]),
-            facts(risk_ceiling=RiskTier(case["risk_ceiling"])),
+            # The text is silent about evidence that a node never saw; here it saw all of it.
+            facts(risk_ceiling=RiskTier(case["risk_ceiling"]), seen=frozenset({"ab" * 32})),
             DEFAULT_POLICY,
         )
         assert outcome.decision in case["decisions"], case

@@ -157,7 +157,9 @@ def test_what_a_person_answered_comes_with_question_and_outcome(database: Databa
     given = database.read(lambda unit: tuple(unit.review.answers_by(ACME, [ALICE])))
     assert {one.ticket.id: one.settlement for one in given} == {asked[0].id: settled, asked[1].id: None}
     assert all(one.answer == answer_of(one.ticket) for one in given)
-    assert database.read(lambda unit: unit.review.reviewers(ACME)) == (ALICE, BOB)
+    assert database.read(lambda unit: unit.review.reviewers(ACME, limit=9)) == (ALICE, BOB)
+    assert database.read(lambda unit: unit.review.reviewers(ACME, after=ALICE, limit=9)) == (BOB,)
+    assert database.read(lambda unit: unit.review.reviewers(ACME, limit=1)) == (ALICE,)
     assert database.read(lambda unit: tuple(unit.review.answers_by(GLOBEX, [ALICE]))) == ()
 
 

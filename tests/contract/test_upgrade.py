@@ -9,12 +9,16 @@ from msgspec.structs import replace
 
 from assay.adapters.postgres import database as postgres_database
 from assay.adapters.postgres import provision as postgres_provision
+from assay.adapters.sql import chains
 from assay.adapters.sql.migrate import Migration, load_migrations
 from assay.adapters.sql.record import write_record
 from assay.adapters.sqlite import database as sqlite_database
+from assay.kernel.entry import parse_entry
 from assay.kernel.instant import parse_instant, render_instant
+from assay.kernel.ledger import traced
 from assay.kernel.merkle import verify_consistency, verify_inclusion
 from assay.kernel.tile import consistency_path, inclusion_path, root_hash
+from assay.kernel.trace import TraceId
 from assay.ports.database import Database, Unit
 from assay.ports.desk_store import StoredAct
 from assay.review.act import ActKind, Priority
@@ -43,6 +47,10 @@ def older(request: pytest.FixtureRequest, tmp_path: Path, postgres_cluster: Post
         patch.setattr(postgres_provision, "_RIGHTS", rights)
         for module in (postgres_database, postgres_provision, sqlite_database):
             patch.setattr(module, "load_migrations", first_only)
+        # The ledger had no traces then.
+        patch.setattr(chains, "ENTRY_COLUMNS", chains.ENTRY_COLUMNS[:-1])
+        entry_row = chains._entry_row
+        patch.setattr(chains, "_entry_row", lambda link: entry_row(link)[:-1])
         kit: Kit = SqliteKit(tmp_path / "a.db") if request.param == "sqlite" else PostgresKit(postgres_cluster)
         database = kit.open()
         database.write(_fill_older)
@@ -103,6 +111,8 @@ def test_what_was_recorded_before_is_the_same_and_its_proofs_hold(older: Kit) ->
 
 
 _QUEUE_VERSION = 14
+# Indexes that a later migration drops.
+_SINGLE_KINDS = ("ledger_policies", "ledger_graphs", "ledger_models", "ledger_indexes")
 _DUE = ("2026-02-01T00:00:00Z", "2026-02-01T00:00:00.5Z", "2026-02-01T00:00:00.123456Z", None)
 
 
@@ -144,13 +154,32 @@ def test_tickets_of_an_older_database_have_the_places_that_new_ones_get(
     assert len(kept) == len(asked)
     package = f"assay.adapters.{'sqlite' if engine == 'sqlite' else 'postgres'}"
     made = load_migrations(package)[_QUEUE_VERSION - 1]
-    kit.force(f"DROP TABLE {'' if engine == 'sqlite' else 'assay.'}ticket_place")
+    schema = "" if engine == "sqlite" else "assay."
+    for statement in (
+        f"DROP TABLE {schema}ticket_place",
+        f"DROP INDEX {schema}ledger_traces",
+        f"DROP INDEX {schema}ledger_kinds",
+        f"ALTER TABLE {schema}ledger DROP COLUMN trace_id",
+        *(f"CREATE INDEX {name} ON {schema}ledger (tenant_id, kind)" for name in _SINGLE_KINDS),
+    ):
+        kit.force(statement)
     kit.force(f"DELETE FROM schema_migration WHERE version >= {_QUEUE_VERSION}")
     assert made.name == "0014_queue"
     if isinstance(kit, PostgresKit):
         postgres_provision.provision(kit.cluster.dsn(kit.name), at=AT)
     kit.open().close()
     assert _places(kit) == kept
+
+
+def test_entries_of_an_older_database_have_no_trace_and_new_ones_are_found_by_theirs(older: Kit) -> None:
+    database = _upgrade(older)
+    assert {one.trace_id for one in entries_of(database)} == {None}
+    trace = TraceId("4bf92f3577b34da6a3ce929d0e0e4736")
+    database.append(traced(note(_COUNT), trace))
+    found = entries_of(database)[-1]
+    assert (found.trace_id, parse_entry(found.text).trace_id) == (trace, trace)
+    verify_chain(entries_of(database))
+    database.close()
 
 
 def _places(kit: Kit) -> list[tuple[object, ...]]:

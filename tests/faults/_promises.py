@@ -10,11 +10,11 @@ from typing import Any
 
 import httpx
 
-from assay.flows.delivery.recount_rules import recount_rules
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.tools import Tools
 from assay.kernel.ledger import EntryKind
 from assay.ports.ledger_store import StoredEntry
+from tests.delivering import recount_rules
 from tests.faults._callers import PREFIX, Book, Told
 from tests.faults._work import Asked, bundle_id
 from tests.flows._node import TENANT

@@ -7,9 +7,9 @@ import threading
 from itertools import count
 from pathlib import Path
 
-from assay.flows.delivery.report_outcome import report_outcome
 from assay.kernel.instant import render_instant
 from assay.wiring import open_node
+from tests.delivering import report_outcome
 from tests.flows._delivery import RULE
 
 __all__: list[str] = []

@@ -22,12 +22,12 @@ import pytest
 import assay
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
-from assay.flows.identity.log_in import log_in
-from assay.identity.principal import PrincipalChange
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
 from assay.wiring import open_node
+from tests.acting import log_in
+from tests.claims.making import CONTENT
 from tests.faults._callers import Book, Told, connected, run_callers, send
 from tests.faults._children import chance
 from tests.faults._promises import expect_kept, expect_listed, promised
@@ -101,11 +101,11 @@ def _database(cluster: PostgresCluster) -> str:
 
 def _add_agents(home: Home) -> int:
     """The last entry that this leaves."""
-    granted = PrincipalChange(risk_ceiling=RiskTier.DELETE)
     with assay.open(home.folder) as node:
         for name in (*CALM, *BOLD):
-            node.add_principal(f"ai:{name}", kind="agent", granted=granted)
-            home.keys[name] = node.issue_key(f"ai:{name}")
+            node.add_principal(f"ai:{name}", kind="agent", risk_ceiling=RiskTier.DELETE)
+            home.keys[name] = str(node.issue_key(f"ai:{name}").api_key)
+        node.attach_evidence(CONTENT, credential=home.keys[BOLD[0]])
         for name in ("olga", "otto"):
             # Sessions end after a quarter of an hour unless told otherwise, and all rounds may take longer.
             home.keys[name], _ = log_in(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.delivery.recount_rules import recount_rules
 from assay.flows.ledger.audit_ledger import audit_ledger
+from tests.delivering import recount_rules
 from tests.faults._children import chance, wait_until
 from tests.flows._delivery import RULE, opened_delivery
 from tests.flows._node import TENANT, opened

@@ -9,11 +9,11 @@ from typing import Any
 
 from assay.claims.bundle import Decision
 from assay.flows.claims.approve_claims import AnsweredClaims, answer_claims
+from assay.flows.claims.attach_evidence import attach_evidence
 from assay.flows.claims.decide_claims import GatedClaims
 from assay.flows.claims.gate_claims import gate_claims
 from assay.flows.claims.release_claims_policy import PolicyRelease, release_claims_policy
 from assay.flows.claims.resume_claims import resume_claims
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.identity.principal import PrincipalKind
 from assay.identity.risk import RiskTier
@@ -23,7 +23,8 @@ from assay.kernel.instant import Instant, render_instant
 from assay.review.draft import Reply
 from assay.review.ticket import Ticket
 from assay.wiring import open_node
-from tests.claims.making import claim, document, pointer
+from tests.acting import issue_api_key
+from tests.claims.making import CONTENT, claim, document, pointer
 from tests.flows._node import TENANT, new_node
 from tests.flows._people import ADMIN, Desk, quick_passwords
 
@@ -120,6 +121,7 @@ def _make(folder: Path, key: Path, database: str | None) -> None:
         tools = replace(opened, passwords=quick_passwords())
         desk = ClaimsDesk(tools=tools, start=tools.clock.now())
         key.write_text(desk.join(AGENT, kind=PrincipalKind.AGENT, risk_ceiling=RiskTier.PRIVILEGE))
+        attach_evidence(tools, CONTENT, credential=key.read_text(), at=desk.start)
         for name, roles in _PEOPLE.items():
             desk.add(name, roles=roles)
 

@@ -11,18 +11,10 @@ from assay.delivery.answerer import Question
 from assay.delivery.level import Level
 from assay.delivery.plugin import Category
 from assay.flows.delivery.answerers import Answerers
-from assay.flows.delivery.certify_rule import ask_certification, certify_rule
-from assay.flows.delivery.conclude_rootcause import conclude_rootcause
 from assay.flows.delivery.count_outcome import Reported
-from assay.flows.delivery.deliver_answer import Delivered, deliver_answer
-from assay.flows.delivery.grant_reporter import grant_reporter
-from assay.flows.delivery.measure_proof import measure_proof
-from assay.flows.delivery.register_query import register_query
-from assay.flows.delivery.register_rule import register_rule
-from assay.flows.delivery.report_outcome import report_outcome
-from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.delivery.deliver_answer import AnsweredQuestion
+from assay.flows.delivery.root_causes import ShownItem
 from assay.flows.review.answer_desk import DeskAnswer, answer_desk
-from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.tools import Tools
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ids import PrincipalId, TicketId
@@ -31,6 +23,18 @@ from assay.ports.delivery_store import RuleCounters
 from assay.review.draft import Reply as DeskReply
 from assay.review.ticket import Ticket
 from assay.wiring import open_node
+from tests.acting import caller_of, issue_api_key
+from tests.delivering import (
+    ask_certification,
+    certify_rule,
+    conclude_rootcause,
+    deliver_answer,
+    grant_reporter,
+    measure_proof,
+    register_query,
+    register_rule,
+    report_outcome,
+)
 from tests.flows._node import new_node
 from tests.flows._people import ADMIN, TENANT, Desk, quick_passwords
 
@@ -73,9 +77,7 @@ class Delivery:
     def certify(self, name: str = RULE, *, by: str | None = None, at: Instant | None = None) -> None:
         now = at or self.desk.at(minutes=1)
         ticket = ask_certification(self.tools, TENANT, name, at=now)
-        certify_rule(
-            self.tools, name, seen=ticket.shown_hash, credential=by or self.rita, follow_ups=ROOM_FOLLOW_UPS, at=now
-        )
+        certify_rule(self.tools, name, seen=ticket.shown_hash, credential=by or self.rita, at=now)
 
     def query(self, slug: str = SLUG, *, answerer: str = SLUG, **chosen: Any) -> None:  # noqa: ANN401  any field
         fields: dict[str, Any] = {
@@ -102,7 +104,14 @@ class Delivery:
         self.grant("MAR-*")
         return self.answering(outcome if callable(outcome) else lambda _question: outcome)
 
-    def ask(self, question: Any = None, slug: str = SLUG, *, by: str | None = None, minute: float = 3) -> Delivered:  # noqa: ANN401
+    def ask(
+        self,
+        question: Any = None,  # noqa: ANN401  any JSON
+        slug: str = SLUG,
+        *,
+        by: str | None = None,
+        minute: float = 3,
+    ) -> AnsweredQuestion:
         return deliver_answer(
             self.tools,
             slug,
@@ -172,7 +181,7 @@ class Delivery:
         corrected: str | None = "At least 15 %.",
         sub_category: str | None = None,
         minute: float = 9,
-    ) -> DeskAnswer:
+    ) -> ShownItem:
         return conclude_rootcause(
             self.tools,
             item_id,
@@ -189,7 +198,9 @@ class Delivery:
         self, ticket: Ticket, *, by: str | None = None, choice: str = "accept", minute: float = 12
     ) -> DeskAnswer:
         reply = DeskReply(choice=choice, seen=ticket.shown_hash, reason="looked at", body="{}")
-        return answer_desk(self.tools, ticket.id, reply, credential=by or self.sam, at=self.desk.at(minutes=minute))
+        return answer_desk(
+            self.tools, caller_of(self.tools, by or self.sam, at=self.desk.at(minutes=minute)), ticket.id, reply
+        )
 
     def events(self, kind: str) -> list[dict[str, Any]]:
         rows = self.desk.read(lambda unit: unit.outbox.events(TENANT, after=0, limit=1000))

@@ -30,7 +30,7 @@ __all__ = [
     "shipped",
 ]
 
-_CONDITIONS = 14
+_CONDITIONS = 5
 
 
 @cache
@@ -71,7 +71,7 @@ def labelled(case: Case) -> LabelledCase:
 
 
 def long_exemption(rng: Draw) -> Case:
-    """An exemption of fourteen conditions; at most one of them does not hold."""
+    """An exemption of five conditions; at most one of them does not hold."""
     measurement: dict[str, int] = {"m": rng.choice((6, 7))}
     failing = rng.choice((None, rng.randint(0, _CONDITIONS - 1)))
     conditions = []

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from assay.adapters.argon2_password import Argon2Passwords
-from assay.flows.identity.add_principal import add_principal
-from assay.flows.identity.log_in import log_in
 from assay.flows.review.answer_review import Answered, SignedElsewhere, answer_review
 from assay.flows.review.open_review import open_review
 from assay.flows.review.settle_review import NO_FOLLOW_UPS, FollowUps
@@ -27,6 +25,7 @@ from assay.review.draft import Reply
 from assay.review.kind import TicketKind
 from assay.review.ticket import Ticket, TicketDraft
 from assay.wiring import open_node
+from tests.acting import add_principal, caller_of, log_in
 from tests.flows._node import TENANT, new_node
 
 __all__ = [
@@ -160,12 +159,11 @@ class Desk:
         said = Reply(**{"choice": choice, "seen": ticket.shown_hash, **reply})
         return answer_review(
             self.tools,
+            caller_of(self.tools, credential, at=at or self.at(minutes=1)),
             ticket.id,
             said,
-            credential=credential,
             signing=signing,
             follow_ups=follow_ups,
-            at=at or self.at(minutes=1),
         )
 
     def read(self, look: Callable[[Unit], T]) -> T:

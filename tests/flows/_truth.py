@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 
 import orjson
 
-from assay.flows.identity.issue_api_key import issue_api_key
-from assay.flows.identity.log_in import log_in
 from assay.flows.trust.record_signal import Signalled, record_signal
 from assay.flows.trust.register_policy import register_policy
 from assay.flows.truth.cast_vote import CastVote, cast_vote, get_validation_ticket
@@ -34,6 +32,7 @@ from assay.truth.contract import VoteType
 from assay.truth.status import TruthStatus
 from assay.truth.window import WindowEventKind
 from assay.wiring import open_node
+from tests.acting import issue_api_key, log_in
 from tests.flows._node import TENANT, new_node
 from tests.flows._people import ADMIN, PASSWORD, Desk, quick_passwords
 from tests.truth.records import OBSERVATION, changed, contract_text, document, hash_of_text, schema_bytes

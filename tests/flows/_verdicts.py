@@ -13,7 +13,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from assay.adapters.egress.guard import ProcessEgressGuard
 from assay.adapters.egress.perimeter import Perimeter
 from assay.adapters.reasoning.scripted import ScriptedReasoner
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.review.answer_review import Answered
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.tools import Tools
@@ -40,6 +39,7 @@ from assay.verdicts.sovereignty import Place, PlaceKind
 from assay.verdicts.telemetry import parse_telemetry
 from assay.verdicts.window_fact import WindowFact
 from assay.wiring import open_node
+from tests.acting import issue_api_key
 from tests.flows._node import TENANT, new_node
 from tests.flows._people import ADMIN, Desk, quick_passwords
 from tests.verdicts.judging import honest

@@ -14,6 +14,7 @@ from assay.review.draft import Reply
 from assay.review.kind import TicketKind
 from assay.review.ticket import Ticket, TicketDraft
 from assay.truth.status import TruthStatus
+from tests.acting import caller_of
 from tests.flows._node import TENANT
 from tests.flows._truth import TruthDesk, critical_flood, in_force, opened_truth
 
@@ -32,7 +33,7 @@ def desk(tmp_path: Path) -> Iterator[TruthDesk]:
 
 def _answer(desk: TruthDesk, ticket: Ticket, name: str, choice: str, at: str) -> DeskAnswer:
     reply = Reply(choice=choice, seen=ticket.shown_hash, reason="seen", body="{}")
-    return answer_desk(desk.tools, ticket.id, reply, credential=desk.signed_in(name, at), at=desk.now(at))
+    return answer_desk(desk.tools, caller_of(desk.tools, desk.signed_in(name, at), at=desk.now(at)), ticket.id, reply)
 
 
 @pytest.mark.clause("kaori", "13")

@@ -14,11 +14,14 @@ from assay.flows.errors import FlowError, NotFoundError
 from assay.flows.errors.delivery import AnswererError
 from assay.flows.errors.truth import TruthBusyError
 from assay.flows.ledger.append_record import append_record
+from assay.flows.ledger.erase_record import erase_record
 from assay.flows.tools import Tools
+from assay.kernel.commitment import seal_fields
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
+from assay.kernel.ledger import EntryKind, draft_entry
 from tests.flows._node import TENANT, new_node, opened
 
 _REQUEST = KeyedRequest(
@@ -72,6 +75,27 @@ def _refused(code: str) -> Iterator[None]:
     with pytest.raises(FlowError) as caught:
         yield
     assert caught.value.code == code
+
+
+def _name(tools: Tools) -> Reply:
+    body, disclosures = seal_fields({"name": "Wilhelmina Slater"}, ["/name"], [b"s" * 16])
+    draft = draft_entry(TENANT, EntryKind.NOTE, body, at=tools.clock.now(), disclosures=disclosures)
+    receipt = tools.database.append(draft)
+    return Reply(status=201, body=b'{"name":"Wilhelmina Slater","entry":%d}' % receipt.sequence_number)
+
+
+def test_an_erasure_removes_the_answers_that_were_kept_before_it(tools: Tools, home: Path) -> None:
+    """The same key again neither replays the erased value nor takes effect twice; later answers are kept."""
+    _once(tools, work=_name)
+    erase_record(tools, TENANT, _entries(tools), by=PrincipalId("user:olga"), reason="asked", at=tools.clock.now())
+    for file in home.glob("assay.db*"):
+        assert b"Wilhelmina" not in file.read_bytes(), file.name
+    entries = _entries(tools)
+    with _refused("request.answer_lost"):
+        _once(tools, work=_name)
+    assert _entries(tools) == entries
+    later = replace(_REQUEST, request_key="k-2")
+    assert _once(tools, later) == replace(_once(tools, later), is_kept=False)
 
 
 def test_the_same_request_again_is_answered_the_same_and_does_nothing(tools: Tools) -> None:

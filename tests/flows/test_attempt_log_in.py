@@ -9,7 +9,7 @@ import pytest
 
 from assay.adapters.argon2_password import PasswordsBusyError
 from assay.flows.errors.identity import NotSignedInError, ThrottledError
-from assay.flows.identity.attempt_log_in import attempt_log_in
+from assay.flows.identity.sessions import attempt_log_in
 from assay.identity.throttle import ACCOUNT, account_subject, address_subject
 from assay.kernel.ids import PrincipalId
 from tests.flows._people import PASSWORD, TENANT, Desk, LostError, at_once, opened_desk

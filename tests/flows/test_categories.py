@@ -9,11 +9,11 @@ import pytest
 from assay.delivery.plugin import Category, PluginCard, PluginRequest
 from assay.delivery.rule import RuleId
 from assay.flows.delivery.category_shelf import CategoryShelf
-from assay.flows.delivery.inspect_delivery import show_item
 from assay.flows.delivery.open_rootcause import ask_people
-from assay.flows.delivery.suggest_category import measure_categories, suggest_category
+from assay.flows.delivery.suggest_category import suggest_category
 from assay.ports.delivery_store import StoredPair
 from assay.ports.plugin import PluginPost
+from tests.delivering import measure_categories, show_item
 from tests.delivery.test_categorise import _pairs
 from tests.flows._delivery import RULE, Delivery, opened_delivery
 from tests.flows._people import TENANT
@@ -85,7 +85,7 @@ def test_a_plugin_hears_the_guess_as_its_hint(tmp_path: Path) -> None:
     with opened_delivery(tmp_path) as opened:
         plugin = _Silent()
         card = PluginCard(plugin_id="silent", model_version="1", rule_ids=(RuleId(RULE),))
-        node = opened.ready().with_settings(plugin=PluginPost(card=card, plugin=plugin))
+        node = opened.ready().with_settings(plugin=PluginPost(card=card, plugin_of=lambda _tenant_id: plugin))
         _teach(node, 30)
         node.fail(query_context="draught in feet, wrong unit, stale tide table")
         ask_people(node.tools, TENANT, at=node.desk.at(minutes=5))

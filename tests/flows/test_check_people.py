@@ -6,17 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.identity.amend_principal import amend_principal
-from assay.flows.identity.erase_principal import erase_principal
-from assay.flows.identity.issue_api_key import issue_api_key
-from assay.flows.identity.log_out import log_out
-from assay.flows.identity.register_signing_key import end_signing_key, register_signing_key
-from assay.flows.identity.revoke_api_key import revoke_api_key
-from assay.flows.identity.rotate_api_key import rotate_api_key
-from assay.flows.identity.set_password import set_password
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.identity.principal import PrincipalChange
 from assay.kernel.ids import PrincipalId
+from tests.acting import (
+    amend_principal,
+    end_signing_key,
+    erase_principal,
+    issue_api_key,
+    log_out,
+    register_signing_key,
+    revoke_api_key,
+    rotate_api_key,
+    set_password,
+)
 from tests.flows._node import TENANT, damage, opened
 from tests.flows._people import ADMIN, Desk, opened_desk
 from tests.kernel._seed_signer import SeedSigner

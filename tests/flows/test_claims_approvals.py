@@ -13,8 +13,6 @@ from assay.claims.bundle import Decision
 from assay.claims.finding import FindingCode
 from assay.flows.claims.decide_claims import decide_claims
 from assay.flows.errors import FlowError
-from assay.flows.identity.disable_principal import disable_principal
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.review.answer_review import answer_review
 from assay.flows.review.desk_settings import DeskSettings
@@ -31,6 +29,7 @@ from assay.review.draft import Reply
 from assay.review.errors import ReviewError
 from assay.review.kind import TicketKind
 from assay.review.ticket import Ticket
+from tests.acting import caller_of, disable_principal, issue_api_key
 from tests.contract._kit import refused
 from tests.flows._claims import AGENT, ClaimsDesk, copied_claims, opened_claims
 from tests.flows._node import TENANT
@@ -64,7 +63,7 @@ def _approve(desk: ClaimsDesk, ticket: Ticket) -> None:
     """On the desk alone: nobody gates the bundle again."""
     reply, when = Reply(choice="approve", seen=ticket.shown_hash), desk.at(minutes=2)
     token = desk.session("user:otto")
-    answer_review(desk.tools, ticket.id, reply, credential=token, follow_ups=ROOM_FOLLOW_UPS, at=when)
+    answer_review(desk.tools, caller_of(desk.tools, token, at=when), ticket.id, reply, follow_ups=ROOM_FOLLOW_UPS)
 
 
 @pytest.mark.clause("claimbundle", "risk-tiers")
@@ -154,13 +153,19 @@ def test_neither_a_machine_nor_the_asker_nor_an_outsider_approves(desk: ClaimsDe
     for credential, code in ((robot, "review.machine"), (desk.agent, "review.machine")):
         with refused(code):
             answer_review(
-                desk.tools, ticket.id, reply, credential=credential, follow_ups=ROOM_FOLLOW_UPS, at=desk.at(minutes=2)
+                desk.tools,
+                caller_of(desk.tools, credential, at=desk.at(minutes=2)),
+                ticket.id,
+                reply,
+                follow_ups=ROOM_FOLLOW_UPS,
             )
     with refused("review.not_eligible"):
         desk.decide(ticket, "user:sam")
     key, _ = issue_api_key(desk.tools, TENANT, PrincipalId("user:otto"), by=ADMIN, at=desk.start)
     with refused("identity.session_required"):
-        answer_review(desk.tools, ticket.id, reply, credential=key, follow_ups=ROOM_FOLLOW_UPS, at=desk.at(minutes=2))
+        answer_review(
+            desk.tools, caller_of(desk.tools, key, at=desk.at(minutes=2)), ticket.id, reply, follow_ups=ROOM_FOLLOW_UPS
+        )
 
 
 def test_a_person_who_asks_does_not_approve(desk: ClaimsDesk) -> None:

@@ -13,8 +13,6 @@ from assay.claims.estimate.estimate import Cost, Estimate, make_estimate
 from assay.claims.finding import FindingCode
 from assay.flows.claims.claims_facts import active_policy
 from assay.flows.claims.gate_claims import Submission
-from assay.flows.identity.amend_principal import amend_principal
-from assay.flows.identity.disable_principal import disable_principal
 from assay.flows.review.answer_desk import answer_desk
 from assay.identity.principal import PrincipalChange
 from assay.identity.risk import RiskTier
@@ -22,6 +20,7 @@ from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import render_instant
 from assay.kernel.ledger import EntryKind
 from assay.review.draft import Reply
+from tests.acting import amend_principal, caller_of, disable_principal
 from tests.claims.making import pointer
 from tests.contract._kit import refused
 from tests.flows._claims import ClaimsDesk, copied_claims, opened_claims
@@ -246,7 +245,7 @@ def test_a_reviewer_who_is_none_any_more_has_let_nothing_pass(desk: ClaimsDesk) 
     ticket = desk.find(waiting.tickets[0].ticket_id)
     left = PrincipalChange(roles=("ops_team",))
     reply = Reply(choice="resume", seen=ticket.shown_hash, reason="looked at it")
-    answer_desk(desk.tools, ticket.id, reply, credential=desk.session("user:rita"), at=desk.at(minutes=3))
+    answer_desk(desk.tools, caller_of(desk.tools, desk.session("user:rita"), at=desk.at(minutes=3)), ticket.id, reply)
     amend_principal(desk.tools, TENANT, PrincipalId("user:rita"), left, by=ADMIN, at=desk.at(minutes=4))
     assert desk.resume(waiting.bundle_hash).decision is Decision.DEFER
 

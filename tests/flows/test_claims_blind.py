@@ -11,9 +11,7 @@ from msgspec import Raw
 from assay.claims.bundle import Decision
 from assay.flows.claims.decide_claims import GatedClaims
 from assay.flows.claims.show_claims import list_claims, show_claims
-from assay.flows.review.act_review import act_review
-from assay.flows.review.claim_review import claim_wish
-from assay.flows.review.show_ticket import show_ticket
+from assay.flows.review.act_review import act_review, claim_wish
 from assay.flows.review.tell_events import may_tell_of_others, tell_events
 from assay.identity.principal import Principal
 from assay.identity.risk import RiskTier
@@ -23,6 +21,7 @@ from assay.ports.database import Unit
 from assay.ports.events import OutboxEvent
 from assay.review.kind import TicketKind
 from assay.review.ticket import Ticket
+from tests.acting import caller_of, looking, view_desk
 from tests.flows._claims import ClaimsDesk, copied_claims, opened_claims
 from tests.flows._node import TENANT
 
@@ -145,12 +144,15 @@ def test_a_lease_on_such_a_ticket_runs_out_by_itself(desk: ClaimsDesk) -> None:
     """One that ended with the answer would tell of it; the others see what they saw before."""
     _, (ticket,) = desk.waiting(RiskTier.DELETE)
     act_review(
-        desk.tools, ticket.id, claim_wish(desk.tools), credential=desk.session("user:otto"), at=desk.at(minutes=2)
+        desk.tools,
+        caller_of(desk.tools, desk.session("user:otto"), at=desk.at(minutes=2)),
+        ticket.id,
+        claim_wish(desk.tools),
     )
     oda = _who(desk, "user:oda")
 
     def shown() -> object:
-        return show_ticket(desk.tools, TENANT, ticket.id, viewer=oda, at=desk.at(minutes=4))
+        return view_desk(desk.tools, looking(oda, at=desk.at(minutes=4)), ticket.id)
 
     before = shown()
     desk.decide(ticket, "user:otto")

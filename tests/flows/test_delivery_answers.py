@@ -31,22 +31,18 @@ from assay.delivery.twowrong import Step, StepKind
 from assay.flows import time_limit
 from assay.flows.claims.export_claims import export_answer_claims
 from assay.flows.delivery.answer_record import AnswerRecord, get_proven
-from assay.flows.delivery.deliver_answer import deliver_answer
-from assay.flows.delivery.inspect_delivery import show_state, show_trust
-from assay.flows.delivery.measure_proof import measure_proof
-from assay.flows.delivery.prove_answer import prove_answer
-from assay.flows.delivery.resume_answer import resume_answer
-from assay.flows.delivery.show_answer import show_answer
+from assay.flows.delivery.answers import ShowAnswer, answer, answer_bundle
+from assay.flows.delivery.service_state import show_state
 from assay.flows.delivery.strands import StrandFunction, Strands
-from assay.flows.delivery.trace_answer import trace_answer
 from assay.flows.errors.delivery import AnswererError
-from assay.flows.identity.amend_principal import amend_principal
 from assay.identity.principal import PrincipalChange
 from assay.kernel.canonical import canonical_digest
 from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
 from assay.kernel.signature import verify_ed25519
+from tests.acting import amend_principal, viewing
 from tests.contract._kit import refused
+from tests.delivering import deliver_answer, measure_proof, resume_answer, show_trust, trace_answer
 from tests.flows._delivery import CODE, RULE, SLUG, TEXT, Delivery, opened_delivery
 from tests.flows._node import damage
 from tests.flows._people import ADMIN, TENANT, LostError
@@ -186,9 +182,9 @@ def _read_again(node: Delivery, answer_id: str, what: str) -> object:
     viewer = node.desk.read(lambda unit: unit.identity.find_principal(TENANT, PrincipalId("user:amira")))
     assert viewer is not None
     if what == "show":
-        return show_answer(node.tools, answer_id, viewer=viewer)
+        return answer(node.tools, viewing(viewer, at=node.desk.at(minutes=5)), ShowAnswer(answer_id=answer_id))
     if what == "prove":
-        return prove_answer(node.tools, TENANT, answer_id)
+        return answer_bundle(node.tools, TENANT, answer_id)
     if what == "trace":
         return trace_answer(node.tools, TENANT, answer_id)
     if what == "claims":
@@ -531,6 +527,7 @@ def test_a_proof_that_is_too_old_proves_nothing(node: Delivery) -> None:
 def test_query_and_delivery_are_turns_of_the_loop(node: Delivery) -> None:
     node = node.ready()
     shown = trace_answer(node.tools, TENANT, node.ask().answer_id)
+    assert shown.trace is not None
     assert [one.stage for one in shown.trace.loops] == [Stage.QUERY, Stage.DELIVERY]
     assert shown.problems == ()
     assert f"rule {RULE}@1" in shown.trace.loops[0].record

@@ -10,15 +10,13 @@ import pytest
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
 from assay.delivery.level import Level
-from assay.flows.delivery.export_pairs import captured_pairs
-from assay.flows.delivery.inspect_delivery import list_items, list_rules, show_item, show_rule
-from assay.flows.delivery.recount_rules import recount_rules
-from assay.flows.delivery.trace_answer import trace_answer
 from assay.flows.delivery.train_pairs import trigger_training
+from assay.flows.delivery.training import captured_pairs
 from assay.flows.known import get_ticket
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.kernel.errors import Error
 from assay.kernel.ids import TicketId
+from tests.delivering import list_items, list_rules, recount_rules, show_item, show_rule, trace_answer
 from tests.flows._delivery import RULE, Delivery, opened_delivery
 from tests.flows._people import TENANT, at_once
 from tests.postgres_cluster import PostgresCluster

@@ -16,15 +16,13 @@ from assay.delivery.plugin import Category
 from assay.delivery.tally import recount
 from assay.delivery.trigger import BatchRule, Comparison, TriggerRule
 from assay.flows.delivery.check_batches import check_batches
-from assay.flows.delivery.inspect_delivery import show_item, show_rule, show_session
-from assay.flows.delivery.recount_rules import recount_rules
-from assay.flows.delivery.report_outcome import report_outcome, report_outcomes
 from assay.flows.delivery.rule_counters import tally_of
-from assay.flows.identity.revoke_api_key import revoke_api_key
 from assay.kernel.errors import Error
 from assay.kernel.instant import render_instant
 from assay.kernel.ledger import EntryKind
+from tests.acting import revoke_api_key
 from tests.contract._kit import refused
+from tests.delivering import recount_rules, report_lines, report_outcome, show_item, show_rule, show_session
 from tests.flows._delivery import RULE, Delivery, opened_delivery
 from tests.flows._node import damage
 from tests.flows._people import ADMIN, TENANT, LostError, at_once
@@ -181,20 +179,14 @@ def test_as_many_rules_as_a_signal_may_name_are_counted(node: Delivery) -> None:
     assert (first.keys() & {"rule_ids", "query_context"}, first["rca_triggered"]) == (set(), False)
 
 
-def test_many_signals_in_one_commit_are_all_or_none(node: Delivery) -> None:
+def test_many_signals_share_a_commit_and_each_is_counted_or_refused_by_itself(node: Delivery) -> None:
     def content(outcome: str, **chosen: Any) -> bytes:  # noqa: ANN401  any member
         return json.dumps(node.signal(outcome, **chosen)).encode()
 
-    good = [(content("success"), "a"), (content("failure"), "b"), (content("success"), "a")]
-    done = report_outcomes(node.tools, good, credential=node.bell, at=node.desk.at(minutes=4))
-    assert [one.is_new for one in done] == [True, True, False]
-    with refused("delivery.unknown_rule"):
-        report_outcomes(
-            node.tools,
-            [(content("success"), "c"), (content("success", rule_id="MAR-0"), "d")],
-            credential=node.bell,
-            at=node.desk.at(minutes=4),
-        )
+    lines = [content("success"), content("failure"), content("success"), content("success", rule_id="MAR-0")]
+    done = report_lines(node.tools, lines, credential=node.bell, at=node.desk.at(minutes=4))
+    assert [one.status for one in done] == ["recorded", "recorded", "known", "refused"]
+    assert done[3].code == "delivery.unknown_rule"
     assert node.counters().total == 2
 
 

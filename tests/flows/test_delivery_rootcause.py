@@ -3,45 +3,58 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 
+from assay.config.delivery import PluginName
 from assay.delivery.answerer import Question, Reply
 from assay.delivery.pair import TrainingPair
 from assay.delivery.plugin import Category, PluginCard, PluginReply, PluginRequest, PurvaPaksha
 from assay.delivery.rule import RuleId
 from assay.delivery.trace import Stage
 from assay.delivery.twowrong import Step, StepKind, StepVerdict
-from assay.flows.delivery.export_pairs import PairFormat, export_pairs
-from assay.flows.delivery.grant_reporter import grant_reporter
-from assay.flows.delivery.inspect_delivery import ShownItem, list_items, list_rules, show_item, show_rule
+from assay.flows.delivery.conclude_rootcause import ConcludeRootCause, conclude_root_cause
 from assay.flows.delivery.open_rootcause import ask_people
-from assay.flows.delivery.recount_rules import recount_rules
+from assay.flows.delivery.root_causes import ShownItem
 from assay.flows.delivery.tend_delivery import tend_delivery
-from assay.flows.delivery.trace_answer import trace_answer
 from assay.flows.delivery.train_pairs import list_jobs, run_training, trigger_training
-from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.delivery.training import PairFormat
 from assay.flows.review.answer_desk import answer_desk
-from assay.identity.principal import PrincipalChange
+from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.canonical import canonical_digest, canonical_json
 from assay.kernel.errors import Blame, Error
-from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.json_text import JsonValue
 from assay.kernel.ledger import MAX_ENTRY_BYTES, EntryKind
 from assay.ports.plugin import PluginPost
 from assay.ports.trainer import TrainingJob, TrainingResult, TrainingState
 from assay.review.draft import Reply as DeskReply
+from assay.wiring import load_config
+from assay.wiring._delivery import delivery_settings
+from tests.acting import amend_principal, caller_of, issue_api_key
 from tests.contract._kit import refused
+from tests.delivering import (
+    export_pairs,
+    grant_reporter,
+    list_items,
+    list_rules,
+    recount_rules,
+    show_item,
+    show_rule,
+    trace_answer,
+)
 from tests.flows._delivery import RULE, SLUG, TEXT, Delivery, opened_delivery
 from tests.flows._node import damage
 from tests.flows._people import ADMIN, TENANT, LostError
 from tests.flows._questions import questions_of
 
 AMIRA = PrincipalId("user:amira")
+_OTHER = TenantId("other")
 
 
 @pytest.fixture
@@ -108,12 +121,19 @@ def test_nobody_but_a_reviewer_in_session_concludes(node: Delivery) -> None:
     item_id = _opened(node)
     before = node.desk.head()
     for by, code in (
-        (node.bell, "review.machine"),
-        (node.amira, "review.not_eligible"),
+        (node.bell, "identity.role"),
+        (node.amira, "identity.role"),
         ("st_nobody", "identity.not_signed_in"),
     ):
         with refused(code):
             node.conclude(item_id, by=by)
+    said = ConcludeRootCause(
+        item_id=item_id, failure_category=Category.ROUTING, siddhanta="x", seen=node.ticket_of(item_id).shown_hash
+    )
+    # The desk refuses them too, whichever door let them in.
+    for by, code in ((node.bell, "review.machine"), (node.amira, "review.not_eligible")):
+        with refused(code):
+            conclude_root_cause(node.tools, caller_of(node.tools, by, at=node.desk.at(minutes=9)), said)
     assert node.desk.head() == before
     assert show_item(node.tools, TENANT, item_id).is_open
 
@@ -150,7 +170,7 @@ def test_an_answer_that_is_no_conclusion_closes_nothing(node: Delivery, body: di
     before = node.desk.head()
     with refused("delivery.conclusion"):
         reply = DeskReply(choice="rule_failure", seen=ticket.shown_hash, reason="", body=canonical_json(body))
-        answer_desk(node.tools, ticket.id, reply, credential=node.rita, at=node.desk.at(minutes=9))
+        answer_desk(node.tools, caller_of(node.tools, node.rita, at=node.desk.at(minutes=9)), ticket.id, reply)
     assert node.desk.head() == before
 
 
@@ -252,6 +272,7 @@ def test_one_answer_is_traced_through_all_four_stages(node: Delivery) -> None:
     item_id = _opened(node, answer_id=answer_id)
     node.conclude(item_id)
     shown = trace_answer(node.tools, TENANT, answer_id)
+    assert shown.trace is not None
     assert [one.stage for one in shown.trace.loops] == [
         Stage.QUERY, Stage.DELIVERY, Stage.OUTCOME, Stage.ROOT_CAUSE,
     ]  # fmt: skip
@@ -284,7 +305,7 @@ class _Slm:
 
 def _plugged(node: Delivery, slm: _Slm, *, rules: tuple[str, ...] = (RULE,)) -> Delivery:
     card = PluginCard(plugin_id="slm-1", model_version="1", rule_ids=tuple(map(RuleId, rules)))
-    return node.with_settings(plugin=PluginPost(card=card, plugin=slm, seconds=0.2))
+    return node.with_settings(plugin=PluginPost(card=card, plugin_of=lambda _tenant_id: slm, seconds=0.2))
 
 
 @pytest.mark.clause("pramana", "10.3")
@@ -320,6 +341,41 @@ def test_a_plugin_that_fails_costs_its_hypothesis_and_nothing_else(node: Deliver
     [asked] = ask_people(node.tools, TENANT, at=node.desk.at(minutes=5))
     assert asked.plugin_problem is not None
     assert json.loads(node.ticket_of(item_id).shown)["purva_paksha"] is None
+
+
+def test_the_nearest_case_is_one_of_the_same_tenant(node: Delivery, tmp_path: Path) -> None:
+    """What one tenant concluded is in no ticket, row or entry of another, whose rule has the same name."""
+    config = load_config(tmp_path / "node")
+    chosen = structs.replace(config.delivery, plugin=PluginName.NEAREST_CASE, plugin_rules=(RULE,))
+    plugin = delivery_settings(structs.replace(config, delivery=chosen), node.tools.database).plugin
+    plugged = node.with_settings(plugin=plugin)
+    first = _opened(plugged)
+    ask_people(plugged.tools, TENANT, at=node.desk.at(minutes=5))
+    plugged.conclude(first, corrected="At least 15 % off Rotterdam.")
+    other = _other_tenant(plugged)
+    _opened(other)
+    [asked] = ask_people(other.tools, _OTHER, at=node.desk.at(minutes=15))
+    assert asked.plugin_problem is not None
+    told = node.desk.read(lambda unit: unit.review.find_ticket(_OTHER, TicketId(asked.ticket_id)))
+    assert told is not None
+    assert "Rotterdam" not in told.shown
+    _opened(plugged, prefix="again", minute=16)
+    [asked] = ask_people(plugged.tools, TENANT, at=node.desk.at(minutes=17))
+    own = node.desk.read(lambda unit: unit.review.find_ticket(TENANT, TicketId(asked.ticket_id)))
+    assert own is not None
+    assert "Rotterdam" in json.loads(own.shown)["purva_paksha"]["proposed_correction"]
+
+
+def _other_tenant(node: Delivery) -> Delivery:
+    """An operator and a reporter of another tenant of the same node, with a rule of the same name."""
+    desk = node.desk
+    desk.add("user:oda", tenant=_OTHER, roles=("operator",))
+    desk.add("service:bell", tenant=_OTHER, kind=PrincipalKind.SERVICE, roles=())
+    bell, _ = issue_api_key(desk.tools, _OTHER, PrincipalId("service:bell"), by=ADMIN, at=desk.start)
+    other = replace(node, olga=desk.session("user:oda", tenant=_OTHER), bell=bell)
+    other.rule()
+    other.grant("MAR-*")
+    return other
 
 
 @pytest.mark.clause("pramana", "14.4")

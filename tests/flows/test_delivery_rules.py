@@ -7,18 +7,21 @@ import pytest
 
 from assay.delivery.level import Level
 from assay.flows.delivery.answer_record import get_proven
-from assay.flows.delivery.certify_rule import ask_certification
-from assay.flows.delivery.deliver_answer import deliver_answer
-from assay.flows.delivery.grant_reporter import grant_reporter
-from assay.flows.delivery.inspect_delivery import list_rules, show_rule
-from assay.flows.delivery.measure_proof import measure_proof
 from assay.flows.delivery.project_rules import GRAPH_DOMAIN
-from assay.flows.delivery.register_query import register_query
-from assay.flows.delivery.register_rule import register_rule
-from assay.flows.identity.amend_principal import amend_principal
 from assay.identity.principal import PrincipalChange
 from assay.kernel.ids import PrincipalId
+from tests.acting import amend_principal
 from tests.contract._kit import refused
+from tests.delivering import (
+    ask_certification,
+    deliver_answer,
+    grant_reporter,
+    list_rules,
+    measure_proof,
+    register_query,
+    register_rule,
+    show_rule,
+)
 from tests.flows._delivery import CODE, RULE, TEXT, Delivery, opened_delivery
 from tests.flows._people import ADMIN, TENANT, Desk, LostError
 from tests.flows._questions import questions_of

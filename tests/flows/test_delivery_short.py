@@ -11,8 +11,8 @@ import pytest
 from assay.delivery.outcome import Signal
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.delivery_entry import read_text
-from assay.flows.delivery.report_answer import report_answer
 from tests.contract._kit import refused
+from tests.delivering import report_answer
 from tests.flows._delivery import RULE, Delivery, opened_delivery
 from tests.flows._node import damage
 from tests.flows._people import TENANT, at_once

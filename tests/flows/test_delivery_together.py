@@ -8,18 +8,21 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from assay.adapters.group_commit import BusyError
 from assay.delivery.outcome import Outcome
 from assay.delivery.tally import recount
 from assay.flows.delivery.count_outcome import Reported
-from assay.flows.delivery.recount_rules import recount_rules
-from assay.flows.delivery.report_many import report_many
-from assay.flows.delivery.report_outcome import Told, report_each, report_outcomes
+from assay.flows.delivery.report_outcome import ReportOutcome, ReportOutcomes, outcome, report_each, report_outcomes
 from assay.flows.delivery.rule_counters import tally_of
+from assay.flows.request import BulkLine, Done
+from assay.identity.caller import Caller, local_caller
 from assay.kernel.errors import Error
 from assay.kernel.ledger import EntryKind
 from assay.ports.database import Database
+from tests.acting import caller_of
+from tests.delivering import recount_rules, report_lines
 from tests.flows._delivery import RULE, Delivery, opened_delivery
 from tests.flows._people import TENANT
 from tests.flows._together import together
@@ -42,6 +45,23 @@ def _at_once(node: Delivery, jobs: list[Callable[[], object]]) -> list[object]:
     return together(node.tools.database, node.tools.delivery.reports, jobs)
 
 
+def _caller(node: Delivery) -> Caller:
+    return caller_of(node.tools, node.bell, at=node.desk.at(minutes=4))
+
+
+def _ended(caller: Caller) -> Caller:
+    """A caller whose credential is not there any more."""
+    return replace(caller, proof=replace(caller.proof, credential_id="ak_gone"))
+
+
+def _stranger(node: Delivery) -> Caller:
+    return local_caller(TENANT, at=node.desk.at(minutes=4))
+
+
+def _told(by: Caller, content: bytes, key: str | None = None) -> tuple[Caller, ReportOutcome]:
+    return by, ReportOutcome(signal=content, whole=True, idempotency_key=key)
+
+
 def _commits(database: Database) -> int:
     return database.facts().commits
 
@@ -49,12 +69,11 @@ def _commits(database: Database) -> int:
 @pytest.mark.clause("pramana", "7.4.2")
 @pytest.mark.clause("pramana", "14.2")
 def test_one_refused_signal_costs_the_others_nothing(node: Delivery) -> None:
-    """A forged key, a foreign rule and an unknown one are each told so; the rest is counted, in the same commit."""
+    """A key that ended, a foreign rule and an unknown one are each told so; the rest is counted, in the same commit."""
     node.report("success", key="known")
-    name, _, secret = node.bell.partition(".")
-    forged = f"{name}.{'A' * len(secret)}"
+    ended = ReportOutcome(signal=json.dumps(node.signal()).encode(), whole=True, idempotency_key="x")
     bad: list[Callable[[], object]] = [
-        partial(node.report, key="x", by=forged),
+        partial(outcome, node.tools, _ended(_caller(node)), ended),
         partial(node.report, key="y", rule_id="INF-LL-001"),
         partial(node.report, key="z", rule_id="MAR-0"),
         partial(node.report, "failure", key="known"),
@@ -82,18 +101,14 @@ def test_one_refused_signal_costs_the_others_nothing(node: Delivery) -> None:
 @pytest.mark.clause("pramana", "14.2")
 def test_signals_given_together_are_each_counted_or_refused_in_one_commit(node: Delivery) -> None:
     """As those of a server are: malformed, forged and foreign ones cost the others nothing, and a twin counts once."""
-    name, _, secret = node.bell.partition(".")
+    bell = _caller(node)
 
-    def told(outcome: str = "success", *, by: str = node.bell, key: str | None = None, rule_id: str = RULE) -> Told:
-        content = json.dumps(node.signal(outcome, rule_id=rule_id)).encode()
-        return Told(content, by, node.desk.at(minutes=4), key)
+    def told(
+        outcome: str = "success", *, by: Caller = bell, key: str | None = None, rule_id: str = RULE
+    ) -> tuple[Caller, ReportOutcome]:
+        return _told(by, json.dumps(node.signal(outcome, rule_id=rule_id)).encode(), key)
 
-    bad = [
-        Told(b"{", node.bell, node.desk.at(minutes=4)),
-        told(by=f"{name}.{'A' * len(secret)}"),
-        told(by="nobody"),
-        told(rule_id="INF-LL-001"),
-    ]
+    bad = [_told(bell, b"{"), told(by=_ended(bell)), told(by=_stranger(node)), told(rule_id="INF-LL-001")]
     before, head = _commits(node.tools.database), node.desk.head()
     done = report_each(node.tools, [*bad, told(key="a"), told("failure", key="b"), told(key="a")])
     assert [one.code for one in done[:4] if isinstance(one, Error)] == [
@@ -102,7 +117,7 @@ def test_signals_given_together_are_each_counted_or_refused_in_one_commit(node: 
         "identity.not_signed_in",
         "delivery.outcome_source",
     ]
-    counted = [one for one in done[4:] if isinstance(one, Reported)]
+    counted = [one.value for one in done[4:] if isinstance(one, Done)]
     assert [one.is_new for one in counted] == [True, True, False]
     assert [one.sequence_number - head for one in counted] == [1, 2, 1]
     assert (_commits(node.tools.database) - before, node.counters().total) == (1, 2)
@@ -111,7 +126,7 @@ def test_signals_given_together_are_each_counted_or_refused_in_one_commit(node: 
 
 def test_signals_of_which_none_can_be_counted_need_no_commit(node: Delivery) -> None:
     before = _commits(node.tools.database)
-    told = Told(b"[]", node.bell, node.desk.at(minutes=4))
+    told = _told(_caller(node), b"[]")
     assert [type(one).__name__ for one in report_each(node.tools, [told, told])] == ["InvalidOutcomeError"] * 2
     assert report_each(node.tools, []) == []
     assert _commits(node.tools.database) == before
@@ -119,14 +134,12 @@ def test_signals_of_which_none_can_be_counted_need_no_commit(node: Delivery) -> 
 
 def test_a_success_of_an_answer_is_left_to_be_reported_by_itself(node: Delivery) -> None:
     """Working an answer out again may take its time, and those who came beside it do not wait for that."""
-    at = node.desk.at(minutes=4)
+    bell = _caller(node)
     of_answer = json.dumps(node.signal("success", answer_id="ans_1")).encode()
-    done = report_each(
-        node.tools,
-        [Told(of_answer, node.bell, at), Told(json.dumps(node.signal("success")).encode(), node.bell, at)],
-    )
+    plain = json.dumps(node.signal("success")).encode()
+    done = report_each(node.tools, [_told(bell, of_answer), _told(bell, plain)])
     assert done[0] is None
-    assert isinstance(done[1], Reported)
+    assert isinstance(done[1], Done)
     assert node.counters().total == 1
 
 
@@ -137,26 +150,25 @@ def test_lines_share_one_commit_and_count_in_their_order_around_refused_ones(nod
     failures = [json.dumps(node.signal("failure", query_context=f"trip {number}")).encode() for number in range(4)]
     success = json.dumps(node.signal("success", answer_id=answer_id)).encode()
     before = _commits(node.tools.database)
-    done = report_many(
+    done = report_lines(
         node.tools, [*failures[:2], b"{", success, *failures[2:], failures[0]], credential=node.bell, at=at
     )
     assert _commits(node.tools.database) - before == 1
     assert [one.line for one in done] == list(range(1, 8))
     assert [one.code for one in done] == [None, None, "delivery.outcome", None, None, None, None]
-    told = [one.reported for one in done if one.reported is not None]
-    assert [one.is_new for one in told] == [True] * 5 + [False]
-    assert [one.rules[0].tally.consecutive_failures for one in told[:5]] == [1, 2, 0, 1, 2]
+    told = [one.receipt for one in done if one.receipt is not None]
+    assert [one["is_new"] for one in told] == [True] * 5 + [False]
+    assert [one["rules"][0]["tally"]["consecutive_failures"] for one in told[:5]] == [1, 2, 0, 1, 2]
     assert not node.desk.read(lambda unit: unit.delivery.items(TENANT))
 
 
 @pytest.mark.clause("pramana", "14.2")
-def test_lines_by_a_forged_credential_are_each_refused_and_no_answer_is_worked_out_for_them(node: Delivery) -> None:
-    """Also where the credential's name is known: its secret is what counts, for a success of an answer too."""
-    answer_id, at = node.ask().answer_id, node.desk.at(minutes=4)
+def test_lines_by_a_credential_that_ended_meanwhile_are_each_refused(node: Delivery) -> None:
+    """The door let the caller in; what counts is whether the credential holds in the commit."""
+    answer_id = node.ask().answer_id
     node.report("success", key="known")
-    name, _, secret = node.bell.partition(".")
     lines = [json.dumps(node.signal("success", answer_id=one)).encode() for one in (answer_id, None)]
-    done = report_many(node.tools, lines, credential=f"{name}.{'A' * len(secret)}", at=at)
+    done = report_outcomes(node.tools, _ended(_caller(node)), ReportOutcomes(signals=b"\n".join(lines)))
     assert [one.code for one in done] == ["identity.not_signed_in"] * 2
     assert node.counters().total == 1
 
@@ -170,11 +182,10 @@ def test_lines_that_the_database_had_no_time_for_are_each_told_so(
     line = json.dumps(node.signal("success")).encode()
     with monkeypatch.context() as patch:
         patch.setattr(type(node.tools.database), "write", busy)
-        done = report_many(node.tools, [line, b"{"], credential=node.bell, at=node.desk.at(minutes=4))
+        done = report_lines(node.tools, [line, b"{"], credential=node.bell, at=node.desk.at(minutes=4))
     assert [one.code for one in done] == ["store.busy"] * 2
-    [counted] = report_many(node.tools, [line], credential=node.bell, at=node.desk.at(minutes=4))
-    assert counted.reported is not None
-    assert counted.reported.is_new
+    [counted] = report_lines(node.tools, [line], credential=node.bell, at=node.desk.at(minutes=4))
+    assert counted.status == "recorded"
 
 
 @pytest.mark.clause("pramana", "11.9")
@@ -193,17 +204,18 @@ def test_failures_that_come_together_open_one_root_cause(node: Delivery) -> None
     assert recount_rules(node.tools, TENANT).holds
 
 
-def test_a_post_of_many_counts_whole_or_not_at_all_beside_others(node: Delivery) -> None:
-    """Its second signal is refused, so its first one is not counted either; the neighbour's are."""
+def test_lines_of_one_caller_and_a_signal_of_another_share_a_commit(node: Delivery) -> None:
+    """A refused line costs neither the other lines nor the neighbour anything."""
 
-    def many(*rules: str) -> tuple[Reported, ...]:
-        contents = [(json.dumps(node.signal("success", rule_id=one)).encode(), f"m{one}") for one in rules]
-        return report_outcomes(node.tools, contents, credential=node.bell, at=node.desk.at(minutes=4))
+    def lines() -> tuple[BulkLine, ...]:
+        told = [json.dumps(node.signal("success", rule_id=one)).encode() for one in (RULE, "MAR-0")]
+        return report_lines(node.tools, told, credential=node.bell, at=node.desk.at(minutes=4))
 
-    done = _at_once(node, [partial(many, RULE, "MAR-0"), partial(node.report, "success", key="a")])
-    assert isinstance(done[0], Error)
-    assert isinstance(done[1], Reported)
-    assert node.counters().total == 1
+    many, single = _at_once(node, [lines, partial(node.report, "success", key="a")])
+    assert isinstance(many, tuple)
+    assert [one.status for one in many] == ["recorded", "refused"]
+    assert isinstance(single, Reported)
+    assert node.counters().total == 2
     assert recount_rules(node.tools, TENANT).holds
 
 

@@ -9,27 +9,32 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from assay.flows.identity.amend_principal import amend_principal
-from assay.flows.identity.disable_principal import disable_principal
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.ledger.erase_record import erase_record
-from assay.flows.review.act_review import Acted, Wish, act_review, prepare_act
+from assay.flows.review.act_review import (
+    Acted,
+    PrepareAct,
+    Wish,
+    act_review,
+    assign_wish,
+    claim_wish,
+    comment_wish,
+    prepare_act,
+    priority_wish,
+    release_wish,
+    undo_wish,
+)
 from assay.flows.review.answer_review import SignedElsewhere
-from assay.flows.review.claim_review import claim_wish, release_wish
-from assay.flows.review.comment_review import comment_wish
 from assay.flows.review.desk_settings import DeskSettings
-from assay.flows.review.place_review import assign_wish, priority_wish
 from assay.flows.review.settle_reviews import settle_reviews
-from assay.flows.review.show_ticket import show_ticket
-from assay.flows.review.undo_answer import undo_wish
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
-from assay.review.act import Priority, act_message
+from assay.review.act import ActKind, Priority
 from assay.review.kind import TicketKind
 from assay.review.ticket import Ticket
+from tests.acting import amend_principal, caller_of, disable_principal, issue_api_key, looking, view_desk
 from tests.contract._kit import refused
 from tests.flows._people import ADMIN, TENANT, Desk, LostError, opened_desk
 
@@ -47,7 +52,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 def _act(desk: Desk, ticket: Ticket, wish: Wish, credential: str, *, at: Instant | None = None) -> Acted:
-    return act_review(desk.tools, ticket.id, wish, credential=credential, at=at or desk.at(minutes=1))
+    return act_review(desk.tools, caller_of(desk.tools, credential, at=at or desk.at(minutes=1)), ticket.id, wish)
 
 
 def _patient(desk: Desk) -> Desk:
@@ -117,9 +122,13 @@ def test_machines_and_keys_do_nothing_at_the_desk(desk: Desk) -> None:
     keys = [issue_api_key(desk.tools, TENANT, who, by=ADMIN, at=desk.start)[0] for who in (PLANNER, AMIRA)]
     head = desk.head()
     wishes = [
-        claim_wish(desk.tools), release_wish(), assign_wish(person=AMIRA), priority_wish(Priority.HIGH),
-        comment_wish(desk.tools, "hello"), undo_wish(),
-    ]  # fmt: skip
+        claim_wish(desk.tools),
+        release_wish(),
+        assign_wish(person=AMIRA),
+        priority_wish(Priority.HIGH),
+        comment_wish(desk.tools, "hello"),
+        undo_wish(),
+    ]
     for wish in wishes:
         with refused("review.machine"):
             _act(desk, ticket, wish, keys[0])
@@ -133,7 +142,7 @@ def test_a_ticket_is_for_somebody_who_may_answer_it_and_the_latest_word_stands(d
     _act(desk, ticket, assign_wish(person=AMIRA), olga)
     _act(desk, ticket, priority_wish(Priority.HIGH), olga)
     _act(desk, ticket, priority_wish(Priority.URGENT), amira)
-    view = show_ticket(desk.tools, TENANT, ticket.id, viewer=None, at=desk.at(minutes=2))
+    view = view_desk(desk.tools, looking(None, at=desk.at(minutes=2)), ticket.id)
     assert (view.placement.person, view.placement.priority) == (AMIRA, Priority.URGENT)
     _act(desk, ticket, assign_wish(role="ops_team"), olga)
     with refused("review.own_request"):
@@ -145,7 +154,7 @@ def test_a_ticket_is_for_somebody_who_may_answer_it_and_the_latest_word_stands(d
             _act(desk, ticket, wish, olga)
     with refused("review.own_request"):
         _act(desk, ticket, assign_wish(person=AMIRA), desk.session("user:bo"))
-    view = show_ticket(desk.tools, TENANT, ticket.id, viewer=None, at=desk.at(minutes=2))
+    view = view_desk(desk.tools, looking(None, at=desk.at(minutes=2)), ticket.id)
     assert (view.placement.person, view.placement.role) == (None, "ops_team")
 
 
@@ -177,10 +186,10 @@ def test_a_comment_can_be_erased_and_its_proof_stays(desk: Desk) -> None:
     assert text is not None
     assert b"Bo told me" not in text.text
     assert "Bo told me" not in repr(desk.read(lambda unit: unit.desk.acts(TENANT, ticket.id)))
-    (shown,) = show_ticket(desk.tools, TENANT, ticket.id, viewer=None, at=desk.at(minutes=2)).comments
+    (shown,) = view_desk(desk.tools, looking(None, at=desk.at(minutes=2)), ticket.id).comments
     assert (shown.text, shown.verified, shown.by) == ("Bo told me why", True, AMIRA)
     erase_record(desk.tools, TENANT, shown.sequence_number, by=ADMIN, reason="asked to", at=desk.at(minutes=3))
-    (after,) = show_ticket(desk.tools, TENANT, ticket.id, viewer=None, at=desk.at(minutes=4)).comments
+    (after,) = view_desk(desk.tools, looking(None, at=desk.at(minutes=4)), ticket.id).comments
     assert (after.text, after.verified) == (None, True)
     assert audit_ledger(desk.tools, TENANT).holds
     for words in ("", "  ", "x" * 4001):
@@ -197,9 +206,12 @@ def test_comments_are_for_those_whom_the_ticket_concerns(desk: Desk) -> None:
         _act(desk, ticket, comment_wish(desk.tools, "me too"), desk.session("user:zoe"))
     with refused("review.stale_ticket"):
         act_review(
-            desk.tools, ticket.id, comment_wish(desk.tools, "old"), credential=desk.session(),
-            seen=desk.ticket(shown="something else").shown_hash, at=desk.at(minutes=1),
-        )  # fmt: skip
+            desk.tools,
+            caller_of(desk.tools, desk.session(), at=desk.at(minutes=1)),
+            ticket.id,
+            comment_wish(desk.tools, "old"),
+            seen=desk.ticket(shown="something else").shown_hash,
+        )
 
 
 def test_whoever_registered_a_key_signs_acts_with_it_here_or_elsewhere(desk: Desk) -> None:
@@ -209,17 +221,19 @@ def test_whoever_registered_a_key_signs_acts_with_it_here_or_elsewhere(desk: Des
     ticket, amira, at = desk.ticket(), desk.session(), desk.at(minutes=1)
     with refused("review.reviewer_key"):
         _act(desk, ticket, claim_wish(desk.tools), amira)
-    wish = comment_wish(desk.tools, "mine", salt=b"s" * 16)
-    unsigned = prepare_act(desk.tools, ticket.id, wish, credential=amira, at=at)
-    signed = SignedElsewhere(signature=key.sign(act_message(unsigned)), answered_at=at)
+    asked = PrepareAct(ticket_id=ticket.id, act=ActKind.COMMENT, text="mine")
+    prepared = prepare_act(desk.tools, caller_of(desk.tools, amira, at=at), asked)
+    salt = bytes.fromhex(prepared.salt or "")
+    wish = comment_wish(desk.tools, "mine", salt=salt)
+    signed = SignedElsewhere(signature=key.sign(bytes.fromhex(prepared.message)), answered_at=at)
     late = desk.at(minutes=2)
-    done = act_review(desk.tools, ticket.id, wish, credential=amira, signing=signed, at=late)
+    done = act_review(desk.tools, caller_of(desk.tools, amira, at=late), ticket.id, wish, signing=signed)
     assert (done.act.signed_with, done.act.acted_at) == ("reviewer_key", at)
-    other = comment_wish(desk.tools, "not what I signed", salt=b"s" * 16)
+    other = comment_wish(desk.tools, "not what I signed", salt=salt)
     with refused("signature.invalid"):
-        act_review(desk.tools, ticket.id, other, credential=amira, signing=signed, at=late)
+        act_review(desk.tools, caller_of(desk.tools, amira, at=late), ticket.id, other, signing=signed)
     with refused("review.answer_time"):
-        act_review(desk.tools, ticket.id, wish, credential=amira, signing=signed, at=desk.at(minutes=9))
+        act_review(desk.tools, caller_of(desk.tools, amira, at=desk.at(minutes=9)), ticket.id, wish, signing=signed)
 
 
 def test_an_answer_can_be_undone_while_it_does_not_count_and_given_again(desk: Desk) -> None:

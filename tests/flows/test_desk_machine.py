@@ -10,14 +10,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.ledger.audit_ledger import audit_ledger
-from assay.flows.review.act_review import Wish, act_review
-from assay.flows.review.claim_review import claim_wish, release_wish
+from assay.flows.review.act_review import Wish, act_review, claim_wish, release_wish, undo_wish
 from assay.flows.review.desk_settings import DeskSettings
 from assay.flows.review.settle_reviews import settle_reviews
-from assay.flows.review.show_timeline import TimelineEntry, show_timeline
-from assay.flows.review.undo_answer import undo_wish
+from assay.flows.review.show_timeline import TimelineEntry
 from assay.identity.principal import PrincipalKind
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import PrincipalId
@@ -25,6 +22,7 @@ from assay.review.kind import TicketKind
 from assay.review.lease import live_leases
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
+from tests.acting import caller_of, issue_api_key, looking, timeline_of
 from tests.flows._people import ADMIN, TENANT, Desk, opened_desk
 from tests.scale import scale
 
@@ -107,7 +105,7 @@ class AtTheDesk(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """The ledger has every step once, and never one after the decision but what lapsed."""
-        steps = show_timeline(self.desk.tools, TENANT, self.ticket.id, viewer=None)
+        steps = timeline_of(self.desk.tools, looking(None), self.ticket.id)
         kinds = [one.kind for one in steps]
         assert kinds.count("ticket.opened") == 1
         assert kinds.count("ticket.settled") <= 1
@@ -144,7 +142,7 @@ class AtTheDesk(RuleBasedStateMachine):
 
     def _act(self, actor: str, wish: Wish) -> object:
         at = self.desk.at(minutes=self.minutes)
-        return act_review(self.desk.tools, self.ticket.id, wish, credential=self.tokens[actor], at=at)
+        return act_review(self.desk.tools, caller_of(self.desk.tools, self.tokens[actor], at=at), self.ticket.id, wish)
 
     def _try(self, actor: str, work: Callable[[], object]) -> None:
         """Refusals are answers; to the requester and the machine there is no other."""

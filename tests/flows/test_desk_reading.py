@@ -7,27 +7,34 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.identity.amend_principal import amend_principal
-from assay.flows.identity.issue_api_key import issue_api_key
-from assay.flows.review.act_review import act_review
-from assay.flows.review.answer_bulk import MOST_AT_ONCE, Pick, answer_bulk, plan_bulk
-from assay.flows.review.claim_review import claim_wish
-from assay.flows.review.comment_review import comment_wish
+from assay.flows.request import Page
+from assay.flows.review.act_review import act_review, claim_wish, comment_wish, priority_wish
+from assay.flows.review.answer_bulk import MOST_AT_ONCE, Pick, PlanAnswers, answer_bulk, plan_answers
 from assay.flows.review.desk_settings import DeskSettings
-from assay.flows.review.inspect_review import ListedReview, inspect_review, list_reviews, page_reviews
-from assay.flows.review.keep_draft import DraftedReply, keep_draft
-from assay.flows.review.place_review import priority_wish
+from assay.flows.review.keep_draft import KeepDraft, keep_draft
 from assay.flows.review.settle_reviews import settle_reviews
-from assay.flows.review.show_progress import show_progress
-from assay.flows.review.show_queue import QueuePage, show_queue
-from assay.flows.review.show_ticket import show_ticket
-from assay.flows.review.show_timeline import SAID, show_timeline
+from assay.flows.review.show_progress import ListProgress, progress
+from assay.flows.review.show_queue import QueuePage, page_queue
+from assay.flows.review.show_ticket import ListTickets, tickets
+from assay.flows.review.show_timeline import SAID
 from assay.identity.principal import Principal, PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.ledger import EntryKind
 from assay.review.act import Priority
 from assay.review.kind import TicketKind
+from assay.review.progress import Progress
 from assay.review.queue import QueueFilter, QueueState
+from tests.acting import (
+    amend_principal,
+    caller_of,
+    issue_api_key,
+    list_progress,
+    list_tickets,
+    looking,
+    timeline_of,
+    view_desk,
+    view_ticket,
+)
 from tests.contract._kit import refused
 from tests.flows._people import ADMIN, TENANT, Desk, opened_desk
 from tests.flows._questions import questions_of, rows_of
@@ -57,22 +64,24 @@ def test_a_reviewer_of_a_quorum_sees_no_others_words_until_their_own_answer_coun
     )
     ticket, bo = desk.ticket(quorum=3), _who(desk, "user:bo")
     desk.answer(ticket, desk.session())
-    act_review(desk.tools, ticket.id, comment_wish(desk.tools, "no"), credential=desk.session(), at=desk.at(minutes=1))
+    act_review(
+        desk.tools,
+        caller_of(desk.tools, desk.session(), at=desk.at(minutes=1)),
+        ticket.id,
+        comment_wish(desk.tools, "no"),
+    )
     at = desk.at(minutes=2)
 
     def sees(who: Principal) -> bool:
-        seen = show_ticket(desk.tools, TENANT, ticket.id, viewer=who, at=at)
+        seen = view_desk(desk.tools, looking(who, at=at), ticket.id)
         looks = [
             bool(seen.review.answers),
             bool(seen.comments),
             bool(seen.review.settlement.counted),
-            bool(inspect_review(desk.tools, TENANT, ticket.id, viewer=who, at=at).answers),
-            any(standing.counted for _, standing in list_reviews(desk.tools, TENANT, viewer=who, at=at)),
-            any(
-                one.settlement.counted
-                for one in show_queue(desk.tools, TENANT, QueueFilter(), viewer=who, at=at).tickets
-            ),
-            any(one.by == AMIRA for one in show_timeline(desk.tools, TENANT, ticket.id, viewer=who)),
+            bool(view_ticket(desk.tools, looking(who, at=at), ticket.id).answers),
+            any(standing.counted for _, standing in list_tickets(desk.tools, looking(who, at=at))),
+            any(one.settlement.counted for one in page_queue(desk.tools, looking(who, at=at), QueueFilter()).tickets),
+            any(one.by == AMIRA for one in timeline_of(desk.tools, looking(who), ticket.id)),
         ]
         assert len(set(looks)) == 1, looks
         return looks[0]
@@ -98,7 +107,7 @@ def test_whoever_judges_alone_is_told_that_their_own_answer_lapsed_and_of_no_oth
         amend_principal(desk.tools, TENANT, name, PrincipalChange(roles=()), by=ADMIN, at=desk.at(seconds=61))
     settle_reviews(patient.tools, TENANT, at=desk.at(minutes=3))
     amend_principal(desk.tools, TENANT, BO, PrincipalChange(roles=("ops_team",)), by=ADMIN, at=desk.at(minutes=4))
-    steps = show_timeline(desk.tools, TENANT, ticket.id, viewer=_who(desk, "user:bo"))
+    steps = timeline_of(desk.tools, looking(_who(desk, "user:bo")), ticket.id)
     held, lapsed = (one for one in steps if one.kind in SAID)
     assert (held.kind, held.by) == (EntryKind.TICKET_ANSWER_HELD, BO)
     assert (lapsed.kind, lapsed.by) == (EntryKind.TICKET_ANSWER_LAPSED, None)
@@ -110,26 +119,32 @@ def test_whoever_has_answered_keeps_no_draft(desk: Desk) -> None:
     ticket, amira = desk.ticket(quorum=2), desk.session()
     desk.answer(ticket, amira)
     with refused("review.already_answered"):
-        keep_draft(desk.tools, ticket.id, DraftedReply(), credential=amira, at=desk.at(minutes=2))
+        keep_draft(desk.tools, caller_of(desk.tools, amira, at=desk.at(minutes=2)), KeepDraft(ticket_id=ticket.id))
 
 
 def test_a_draft_is_for_its_writer_alone_and_ends_with_the_answer(desk: Desk) -> None:
     ticket, amira, at = desk.ticket(quorum=2), desk.session(), desk.at(minutes=1)
     head = desk.head()
-    keep_draft(desk.tools, ticket.id, DraftedReply(choice="reject", reason="hm"), credential=amira, at=at)
-    keep_draft(desk.tools, ticket.id, DraftedReply(choice="approve"), credential=amira, at=at)
+    keep_draft(
+        desk.tools, caller_of(desk.tools, amira, at=at), KeepDraft(ticket_id=ticket.id, choice="reject", reason="hm")
+    )
+    keep_draft(desk.tools, caller_of(desk.tools, amira, at=at), KeepDraft(ticket_id=ticket.id, choice="approve"))
     assert desk.head() == head
-    shown = show_ticket(desk.tools, TENANT, ticket.id, viewer=_who(desk, "user:amira"), at=at).draft
+    shown = view_desk(desk.tools, looking(_who(desk, "user:amira"), at=at), ticket.id).draft
     assert shown is not None
     assert shown.reply.choice == "approve"
     for other in (_who(desk, "user:bo"), _who(desk, "user:olga"), None):
-        assert show_ticket(desk.tools, TENANT, ticket.id, viewer=other, at=at).draft is None
+        assert view_desk(desk.tools, looking(other, at=at), ticket.id).draft is None
     desk.answer(ticket, amira)
-    assert show_ticket(desk.tools, TENANT, ticket.id, viewer=_who(desk, "user:amira"), at=at).draft is None
+    assert view_desk(desk.tools, looking(_who(desk, "user:amira"), at=at), ticket.id).draft is None
     with refused("review.not_eligible"):
-        keep_draft(desk.tools, ticket.id, DraftedReply(), credential=desk.session("user:olga"), at=at)
+        keep_draft(desk.tools, caller_of(desk.tools, desk.session("user:olga"), at=at), KeepDraft(ticket_id=ticket.id))
     with refused("review.body"):
-        keep_draft(desk.tools, ticket.id, DraftedReply(reason="x" * 20_000), credential=desk.session("user:bo"), at=at)
+        keep_draft(
+            desk.tools,
+            caller_of(desk.tools, desk.session("user:bo"), at=at),
+            KeepDraft(ticket_id=ticket.id, reason="x" * 20_000),
+        )
 
 
 def test_a_longer_list_of_tickets_asks_the_database_no_more_questions(
@@ -139,8 +154,8 @@ def test_a_longer_list_of_tickets_asks_the_database_no_more_questions(
 
     def questions() -> tuple[int, ...]:
         return (
-            questions_of(monkeypatch, lambda: show_queue(desk.tools, TENANT, QueueFilter(), viewer=None, at=at)),
-            questions_of(monkeypatch, lambda: list_reviews(desk.tools, TENANT, settled_too=True, viewer=olga, at=at)),
+            questions_of(monkeypatch, lambda: page_queue(desk.tools, looking(None, at=at), QueueFilter())),
+            questions_of(monkeypatch, lambda: list_tickets(desk.tools, looking(olga, at=at), settled=True)),
         )
 
     desk.ticket()
@@ -161,8 +176,8 @@ def test_a_page_of_tickets_reads_no_others(desk: Desk, monkeypatch: pytest.Monke
             *(
                 rows_of(
                     monkeypatch,
-                    lambda state=state: show_queue(  # type: ignore[misc]  # bound at once
-                        desk.tools, TENANT, QueueFilter(state=state), viewer=olga, limit=2, at=at
+                    lambda state=state: page_queue(  # type: ignore[misc]  # bound at once
+                        desk.tools, looking(olga, at=at), QueueFilter(state=state), limit=2
                     ),
                 )
                 for state in states
@@ -170,8 +185,8 @@ def test_a_page_of_tickets_reads_no_others(desk: Desk, monkeypatch: pytest.Monke
             *(
                 rows_of(
                     monkeypatch,
-                    lambda both=both: page_reviews(  # type: ignore[misc]  # bound at once
-                        desk.tools, TENANT, settled_too=both, viewer=olga, limit=2, at=at
+                    lambda both=both: tickets(  # type: ignore[misc]  # bound at once
+                        desk.tools, looking(olga, at=at), ListTickets(settled=both, limit=2)
                     ),
                 )
                 for both in (False, True)
@@ -192,19 +207,12 @@ def test_a_page_of_tickets_reads_no_others(desk: Desk, monkeypatch: pytest.Monke
 
 def test_a_list_of_tickets_goes_on_until_it_is_full(desk: Desk) -> None:
     """What may not be listed takes no place on a page; the next page begins where the last one ended."""
-    asked = [desk.ticket(about=f"n:{number}") for number in range(7)]
-
-    def page(after: int) -> list[ListedReview]:
-        at = desk.at(minutes=1)
-        odd = {one.id for one in asked[1::2]}
-        return list(
-            page_reviews(desk.tools, TENANT, only=lambda one: one.id not in odd, after=after, limit=3, at=at),
-        )
-
-    first = page(0)
-    rest = page(first[-1].position)
-    assert [one.ticket.id for one in (*first, *rest)] == [one.id for one in asked[::2]]
-    assert len(first) == 3
+    asked = [desk.ticket(eligible_roles=("ops_team", "other")[n % 2 :][:1], about=f"n:{n}") for n in range(7)]
+    caller = looking(_who(desk, "user:bo"), at=desk.at(minutes=1))
+    first = tickets(desk.tools, caller, ListTickets(limit=3))
+    rest = tickets(desk.tools, caller, ListTickets(limit=3, cursor=first.next))
+    assert [one.ticket.id for one in (*first.items, *rest.items)] == [one.id for one in asked[::2]]
+    assert (len(first.items), rest.next) == (3, None)
 
 
 def test_the_most_urgent_comes_first_and_pages_go_on_where_they_ended(desk: Desk) -> None:
@@ -213,11 +221,11 @@ def test_the_most_urgent_comes_first_and_pages_go_on_where_they_ended(desk: Desk
     never = desk.ticket(kind=TicketKind.RESTORE, due_at=None)
     first = desk.ticket(kind=TicketKind.RESTORE, due_at=None)
     at = desk.at(minutes=1)
-    act_review(desk.tools, first.id, priority_wish(Priority.HIGH), credential=desk.session(), at=at)
-    act_review(desk.tools, never.id, claim_wish(desk.tools), credential=desk.session(), at=at)
+    act_review(desk.tools, caller_of(desk.tools, desk.session(), at=at), first.id, priority_wish(Priority.HIGH))
+    act_review(desk.tools, caller_of(desk.tools, desk.session(), at=at), never.id, claim_wish(desk.tools))
 
     def ids(wanted: QueueFilter, **more: object) -> list[str]:
-        page = show_queue(desk.tools, TENANT, wanted, viewer=None, at=at, **more)  # type: ignore[arg-type]  # named
+        page = page_queue(desk.tools, looking(None, at=at), wanted, **more)  # type: ignore[arg-type]  # named
         return [one.ticket.id for one in page.tickets]
 
     order = [first.id, soon.id, late.id, never.id]
@@ -225,7 +233,7 @@ def test_the_most_urgent_comes_first_and_pages_go_on_where_they_ended(desk: Desk
     assert ids(QueueFilter(), limit=2) == order[:2]
     assert ids(QueueFilter(), after=order[1], limit=2) == order[2:]
     for after in (None, order[1]):
-        page = show_queue(desk.tools, TENANT, QueueFilter(), viewer=None, after=after, limit=1, counted=True, at=at)
+        page = page_queue(desk.tools, looking(None, at=at), QueueFilter(), after=after, limit=1, counted=True)
         assert (page.total, len(page.tickets)) == (4, 1)
     desk.answer(soon, desk.session(), at=at)
     assert ids(QueueFilter(), after=soon.id) == order[2:]
@@ -262,7 +270,7 @@ def test_a_ticket_near_and_past_its_end_is_told_once_each_and_decides_nothing(de
     assert settlement.denied
     with refused("review.not_eligible"):
         desk.answer(stays, desk.session("user:olga", hours=2), "restore", at=desk.at(hours=2))
-    late = show_queue(desk.tools, TENANT, QueueFilter(state=QueueState.ESCALATED), viewer=None, at=desk.at(hours=2))
+    late = page_queue(desk.tools, looking(None, at=desk.at(hours=2)), QueueFilter(state=QueueState.ESCALATED))
     assert [one.stages for one in late.tickets] == [("near", "passed")]
     silent = replace(desk.tools, desk=DeskSettings(escalate_roles=()))
     desk.ticket(kind=TicketKind.RESTORE, due_at=desk.at(minutes=5))
@@ -278,14 +286,16 @@ def test_many_answers_are_each_bound_and_each_refusal_is_told(desk: Desk) -> Non
         desk.ticket(about="b:tier", kind=TicketKind.TIER_CHANGE),
     )
     head = desk.head()
-    plan = plan_bulk(desk.tools, QueueFilter(about="b:"), "approve", credential=amira, at=at)
+    plan = plan_answers(
+        desk.tools, caller_of(desk.tools, amira, at=at), PlanAnswers(filter=QueueFilter(about="b:"), choice="approve")
+    )
     told = {line.ticket_id: line.code for line in plan.lines}
     assert told == {good[0].id: None, good[1].id: None, own.id: "review.own_request", single.id: "review.not_bulk"}
     assert all(line.shown for line in plan.lines)
     assert desk.head() == head
     picks = [Pick(ticket_id=one.id, seen=one.shown_hash) for one in (*good, own, single)]
     picks[1] = Pick(ticket_id=good[1].id, seen=desk.ticket(shown="other").shown_hash)
-    done = answer_bulk(desk.tools, picks, "approve", credential=amira, at=at)
+    done = answer_bulk(desk.tools, caller_of(desk.tools, amira, at=at), picks, "approve")
     codes = [None, "review.stale_ticket", "review.own_request", "review.not_bulk"]
     assert [line.code for line in done.lines] == codes
     assert (done.accepted, done.refused) == (1, 3)
@@ -295,11 +305,11 @@ def test_many_answers_are_each_bound_and_each_refusal_is_told(desk: Desk) -> Non
     assert settlement is not None
     assert settlement.choice == "approve"
     with refused("review.body"):
-        answer_bulk(desk.tools, picks * MOST_AT_ONCE, "approve", credential=amira, at=at)
+        answer_bulk(desk.tools, caller_of(desk.tools, amira, at=at), picks * MOST_AT_ONCE, "approve")
     desk.add("ai:planner", kind=PrincipalKind.AGENT)
     key, _ = issue_api_key(desk.tools, TENANT, PrincipalId("ai:planner"), by=ADMIN, at=desk.start)
     with refused("review.machine"):
-        answer_bulk(desk.tools, picks, "approve", credential=key, at=at)
+        answer_bulk(desk.tools, caller_of(desk.tools, key, at=at), picks, "approve")
 
 
 def test_progress_counts_what_is_settled_and_each_sees_their_own(desk: Desk) -> None:
@@ -310,13 +320,13 @@ def test_progress_counts_what_is_settled_and_each_sees_their_own(desk: Desk) -> 
     desk.answer(disputed, bo, "reject", reason="no", at=desk.at(minutes=4))
     waiting = desk.ticket(quorum=2)
     desk.answer(waiting, amira, at=desk.at(minutes=5))
-    act_review(desk.tools, waiting.id, claim_wish(desk.tools), credential=bo, at=desk.at(minutes=5))
-    everybody = show_progress(desk.tools, TENANT, viewer=_who(desk, "user:olga"), at=desk.at(minutes=6))
+    act_review(desk.tools, caller_of(desk.tools, bo, at=desk.at(minutes=5)), waiting.id, claim_wish(desk.tools))
+    everybody = list_progress(desk.tools, looking(_who(desk, "user:olga"), at=desk.at(minutes=6)))
     figures = {
         one.by: (one.answered, one.median_seconds, one.settled, one.agreed, one.open_leases) for one in everybody
     }
     assert figures == {AMIRA: (3, 180.0, 2, 1, 0), BO: (1, 240.0, 1, 1, 1)}
-    (own,) = show_progress(desk.tools, TENANT, viewer=_who(desk, "user:bo"), at=desk.at(hours=1))
+    (own,) = list_progress(desk.tools, looking(_who(desk, "user:bo"), at=desk.at(hours=1)))
     assert (own.by, own.open_leases) == (BO, 0)
 
 
@@ -328,7 +338,7 @@ def test_progress_of_more_people_asks_the_database_no_more_questions(
     cleo, at = _who(desk, "user:cleo"), desk.at(minutes=3)
 
     def questions() -> int:
-        return questions_of(monkeypatch, lambda: show_progress(desk.tools, TENANT, viewer=cleo, at=at))
+        return questions_of(monkeypatch, lambda: list_progress(desk.tools, looking(cleo, at=at)))
 
     desk.answer(desk.ticket(quorum=3), desk.session(), at=desk.at(minutes=1))
     one = questions()
@@ -355,7 +365,7 @@ def test_progress_tells_a_reviewer_who_looks_after_the_desk_nothing_of_what_they
 
     def figures(name: str | None) -> dict[str, tuple[int, int]]:
         viewer = None if name is None else _who(desk, name)
-        found = show_progress(desk.tools, TENANT, viewer=viewer, at=desk.at(minutes=3))
+        found = list_progress(desk.tools, looking(viewer, at=desk.at(minutes=3)))
         return {one.by: (one.answered, one.held) for one in found}
 
     everything = {AMIRA: (2, 1), BO: (1, 0)}
@@ -377,10 +387,14 @@ def test_a_page_of_the_queue_begins_after_a_ticket_that_the_viewer_may_read(desk
     odd = {one.id for one in mine[1::2]}
 
     def page(after: TicketId | None) -> QueuePage:
-        return show_queue(
-            desk.tools, TENANT, QueueFilter(), viewer=bo, only=lambda row: row.ticket.id not in odd, after=after,
-            limit=2, at=at,
-        )  # fmt: skip
+        return page_queue(
+            desk.tools,
+            looking(bo, at=at),
+            QueueFilter(),
+            only=lambda row: row.ticket.id not in odd,
+            after=after,
+            limit=2,
+        )
 
     first = page(None)
     rest = page(first.next_after)
@@ -388,3 +402,32 @@ def test_a_page_of_the_queue_begins_after_a_ticket_that_the_viewer_may_read(desk
     assert (len(first.tickets), len(rest.tickets), rest.next_after) == (2, 1, None)
     with refused("flow.not_found"):
         page(foreign.id)
+
+
+def test_reviewers_are_listed_page_by_page_and_a_page_reads_no_others(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither more reviewers nor more answers of others cost a page anything."""
+    names = [f"user:r{number}" for number in range(6)]
+    for name in names:
+        desk.add(name)
+    for name in names[:3]:
+        desk.answer(desk.ticket(), desk.session(name))
+    caller = looking(_who(desk, "user:olga"), at=desk.at(minutes=2))
+
+    def page(cursor: str | None = None) -> Page[Progress]:
+        return progress(desk.tools, caller, ListProgress(limit=1, cursor=cursor))
+
+    few = rows_of(monkeypatch, page)
+    for name in names[2:]:
+        desk.answer(desk.ticket(), desk.session(name))
+    assert rows_of(monkeypatch, page) == few
+    listed: list[str] = []
+    following: str | None = None
+    while True:
+        part = page(following)
+        listed += [one.by for one in part.items]
+        following = part.next
+        if following is None:
+            break
+    assert listed == names

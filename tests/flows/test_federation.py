@@ -14,13 +14,10 @@ from assay.delivery.errors import FederationError, InvalidQuestionError, Outcome
 from assay.delivery.federate import Agreement, parse_agreement
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.strand import StrandId, StrandResult, StrandType, register_strands
-from assay.flows.delivery.forward_outcome import Forwarded, forward_outcome
-from assay.flows.delivery.grant_reporter import grant_reporter
-from assay.flows.delivery.peer_agreement import agree_with_peer, show_agreement
+from assay.flows.delivery.forward_outcome import Forwarded
 from assay.flows.delivery.proxy_answer import Connect, ProxyAnswerer
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.delivery import AnswererError
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.identity.errors import RoleMissingError
 from assay.identity.principal import PrincipalKind
 from assay.kernel.conformance import Fetched
@@ -29,6 +26,8 @@ from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.surfaces.http.app import create_app
 from assay.wiring import load_config, open_node
+from tests.acting import issue_api_key
+from tests.delivering import agree_with_peer, forward_outcome, grant_reporter, show_agreement
 from tests.flows._delivery import RULE, SLUG, Delivery, opened_delivery
 from tests.flows._people import ADMIN, TENANT
 from tests.surfaces.http._streams import Running, running

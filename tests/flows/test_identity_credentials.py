@@ -8,21 +8,24 @@ import pytest
 
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.identity import CredentialEndedError, NotSignedInError, SessionRequiredError
-from assay.flows.identity.authenticate import Via, authenticate, check_credential, require_session
-from assay.flows.identity.disable_principal import disable_principal
-from assay.flows.identity.inspect_principal import inspect_principal
-from assay.flows.identity.issue_api_key import issue_api_key
-from assay.flows.identity.log_in import log_in
-from assay.flows.identity.log_out import log_out
-from assay.flows.identity.revoke_api_key import revoke_api_key
-from assay.flows.identity.rotate_api_key import rotate_api_key
-from assay.flows.identity.set_password import set_password
+from assay.flows.identity.authenticate import authenticate, check_credential, require_session
+from assay.identity.caller import Via
 from assay.identity.credential import ApiKeyPrefix
 from assay.identity.errors import DisabledError, InvalidCredentialError, InvalidSessionError
 from assay.identity.finding import CredentialState
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.ledger import EntryKind
+from tests.acting import (
+    disable_principal,
+    inspect_principal,
+    issue_api_key,
+    log_in,
+    log_out,
+    revoke_api_key,
+    rotate_api_key,
+    set_password,
+)
 from tests.flows._people import ADMIN, PASSWORD, TENANT, Desk, LostError, opened_desk
 
 AMIRA = PrincipalId("user:amira")

@@ -7,20 +7,17 @@ import pytest
 
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.identity import NotSignedInError, SessionRequiredError
-from assay.flows.identity.amend_principal import amend_principal
-from assay.flows.identity.change_tier import request_tier
-from assay.flows.identity.disable_principal import disable_principal
-from assay.flows.identity.issue_api_key import issue_api_key
-from assay.flows.identity.keep_principals import (
-    add_principal_as_admin,
-    amend_principal_as_admin,
-    disable_principal_as_admin,
-)
+from assay.flows.identity.principals import amend
+from assay.identity.caller import Caller
 from assay.identity.errors import RoleMissingError
-from assay.identity.principal import Principal, PrincipalChange, PrincipalKind
+from assay.identity.principal import Principal, PrincipalChange
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId, TenantId
+from assay.operations.dispatch import Dispatcher
+from assay.operations.parse import parse_request
+from assay.operations.table import BY_NAME
 from assay.registry.errors import TierChangeError
+from tests.acting import amend_principal, caller_of, disable_principal, issue_api_key, request_tier
 from tests.flows._people import ADMIN, TENANT, Desk, opened_desk
 
 _ROOT, _AMIRA, _NEW = PrincipalId("user:root"), PrincipalId("user:amira"), PrincipalId("ai:new")
@@ -34,29 +31,32 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         yield made
 
 
-def _add(desk: Desk, credential: str) -> Principal:
-    return add_principal_as_admin(
-        desk.tools,
-        _NEW,
-        kind=PrincipalKind.AGENT,
-        name="New",
-        granted=PrincipalChange(trust_mask=2),
-        credential=credential,
-        at=desk.at(minutes=2),
-    )
+def _perform(desk: Desk, who: str | Caller, operation_name: str, **given: object) -> Principal:
+    """As a door does; a caller who is given was permitted before."""
+    operation, dispatcher = BY_NAME[operation_name], Dispatcher(tools=desk.tools)
+    asked = parse_request(operation, given)
+    if isinstance(who, Caller):
+        outcome = dispatcher.perform(operation, who, asked)
+    else:
+        outcome = dispatcher(operation, caller_of(desk.tools, who, at=desk.at(minutes=2)), asked)
+    done: Principal = outcome.value
+    return done
 
 
-def _amend(desk: Desk, credential: str) -> Principal:
-    change = PrincipalChange(trust_mask=4)
-    return amend_principal_as_admin(desk.tools, _AMIRA, change, credential=credential, at=desk.at(minutes=2))
+def _add(desk: Desk, credential: str | Caller) -> Principal:
+    return _perform(desk, credential, "principal.add", principal_id=_NEW, kind="agent", name="New", trust_mask=2)
 
 
-def _disable(desk: Desk, credential: str) -> Principal:
-    return disable_principal_as_admin(desk.tools, _AMIRA, credential=credential, at=desk.at(minutes=2))
+def _amend(desk: Desk, credential: str | Caller) -> Principal:
+    return _perform(desk, credential, "principal.amend", principal_id=_AMIRA, trust_mask=4)
+
+
+def _disable(desk: Desk, credential: str | Caller) -> Principal:
+    return _perform(desk, credential, "principal.disable", principal_id=_AMIRA)
 
 
 _ACTS = [_add, _amend, _disable]
-Act = Callable[[Desk, str], Principal]
+Act = Callable[[Desk, str | Caller], Principal]
 
 
 @pytest.mark.parametrize("act", _ACTS)
@@ -71,7 +71,8 @@ def test_each_act_is_one_version_and_one_entry_by_whoever_did_it(desk: Desk, act
 @pytest.mark.parametrize("act", _ACTS)
 def test_whoever_lost_the_role_or_the_session_since_does_nothing(desk: Desk, act: Act) -> None:
     """The door looked a moment ago; the commit looks again."""
-    session = desk.session(_ROOT)
+    session = caller_of(desk.tools, desk.session(_ROOT), at=desk.at(minutes=2))
+    session = Dispatcher(tools=desk.tools).permit(BY_NAME["principal.add"], session)
     amend_principal(desk.tools, TENANT, _ROOT, PrincipalChange(roles=()), by=ADMIN, at=desk.at(minutes=1))
     _nothing(desk, RoleMissingError, act, session)
     disable_principal(desk.tools, TENANT, _ROOT, by=ADMIN, at=desk.at(minutes=1))
@@ -102,9 +103,9 @@ def test_whoever_joins_joins_the_administrators_own_tenant(desk: Desk) -> None:
 @pytest.mark.clause("forja", "FRJ-015")
 def test_an_administrator_does_not_amend_their_own_tier(desk: Desk) -> None:
     session, before = desk.session(_ROOT), desk.head()
-    change = PrincipalChange(action_tier=3)
+    root = caller_of(desk.tools, session, at=desk.at(minutes=2))
     with pytest.raises(TierChangeError):
-        amend_principal_as_admin(desk.tools, _ROOT, change, credential=session, at=desk.at(minutes=2))
+        amend(desk.tools, root, _ROOT, PrincipalChange(action_tier=3))
     with pytest.raises(TierChangeError):
         request_tier(desk.tools, _ROOT, 3, reason="mine", credential=session, at=desk.at(minutes=2))
     assert desk.head() == before
@@ -119,7 +120,7 @@ def test_whoever_is_disabled_already_stays_so_since_then(desk: Desk) -> None:
     assert desk.head() == before
 
 
-def _nothing(desk: Desk, error: type[Error], act: Act, credential: str) -> None:
+def _nothing(desk: Desk, error: type[Error], act: Act, credential: str | Caller) -> None:
     before = desk.head()
     with pytest.raises(error):
         act(desk, credential)

@@ -9,17 +9,20 @@ import pytest
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.identity import PasswordFormError, PrincipalExistsError
 from assay.flows.errors.ledger import NothingToEraseError
-from assay.flows.identity.amend_principal import amend_principal
-from assay.flows.identity.disable_principal import disable_principal
-from assay.flows.identity.erase_principal import erase_principal
-from assay.flows.identity.inspect_principal import inspect_principal, list_principals
-from assay.flows.identity.set_password import set_password
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.ledger.erase_record import erase_record
 from assay.identity.errors import InvalidPrincipalError, MachinePasswordError
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
+from tests.acting import (
+    amend_principal,
+    disable_principal,
+    erase_principal,
+    inspect_principal,
+    list_principals,
+    set_password,
+)
 from tests.flows._people import ADMIN, PASSWORD, TENANT, Desk, LostError, opened_desk
 
 AMIRA = PrincipalId("user:amira")

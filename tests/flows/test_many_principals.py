@@ -7,10 +7,9 @@ import pytest
 
 from assay.claims.policy import ApprovalNeed
 from assay.flows.claims.claims_approvers import count_approvers
-from assay.flows.identity.inspect_principal import list_api_keys
-from assay.flows.identity.issue_api_key import issue_api_key
-from assay.flows.identity.revoke_api_key import revoke_api_key
+from assay.flows.identity.api_keys import ListedApiKey, ListKeys, keys
 from assay.kernel.ids import PrincipalId
+from tests.acting import acting, issue_api_key, revoke_api_key
 from tests.flows._people import ADMIN, TENANT, Desk, opened_desk
 from tests.flows._questions import questions_of, rows_of
 
@@ -45,13 +44,17 @@ def test_a_longer_list_of_keys_asks_the_database_no_more_questions(desk: Desk, m
         revoke_api_key(desk.tools, TENANT, lost.prefix, reason="lost", by=ADMIN, at=desk.at(minutes=1))
 
     def questions(of: PrincipalId | None) -> int:
-        return questions_of(monkeypatch, lambda: list_api_keys(desk.tools, TENANT, of=of, at=desk.at(minutes=2)))
+        return questions_of(monkeypatch, lambda: _list(desk, of))
 
     issue("user:bo")
     one, own = questions(None), questions(PrincipalId("user:bo"))
     for number in range(4):
         issue(f"user:n{number}")
     assert (questions(None), questions(PrincipalId("user:bo"))) == (one, own)
-    listed = list_api_keys(desk.tools, TENANT, at=desk.at(minutes=2))
+    listed = _list(desk, None)
     assert sorted(key.live for key in listed) == [False] * 5 + [True] * 5
-    assert list_api_keys(desk.tools, TENANT, of=PrincipalId("user:nobody"), at=desk.at(minutes=2)) == ()
+    assert _list(desk, PrincipalId("user:nobody")) == ()
+
+
+def _list(desk: Desk, of: PrincipalId | None) -> tuple[ListedApiKey, ...]:
+    return keys(desk.tools, acting(TENANT, ADMIN, at=desk.at(minutes=2)), ListKeys(principal_id=of)).items

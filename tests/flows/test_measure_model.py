@@ -9,9 +9,11 @@ from assay.model.engine import Engine
 from assay.model.figures import check_targets
 from assay.model.weights import parse_weights
 from assay.ports.model import ModelUnavailableError
+from assay.ports.reasoner import ReasonerIdentity
 from assay.verdicts.case import parse_case
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.reason import RawReply, ReasonRequest
+from assay.verdicts.sovereignty import Place, PlaceKind
 from tests.flows._models import a_few_sealed, broken_weights, labelled, shipped
 from tests.verdicts.judging import NOON
 
@@ -52,7 +54,7 @@ def test_a_case_that_is_too_large_costs_the_others_nothing() -> None:
     )
     cases = (*a_few_sealed(3).cases, labelled(large))
     found = measure_model(JudgeExaminee(Engine(shipped())), cases, timed=0)
-    assert (found.figures.unparsable, found.wrong) == (1, (3,))
+    assert (found.figures.cases, found.figures.refusals, found.figures.unparsable, found.wrong) == (4, 1, 0, ())
 
 
 def test_an_answer_of_the_file_that_the_verifier_does_not_share_is_named() -> None:
@@ -72,7 +74,11 @@ class _Silent:
     def __init__(self, *, text: str | None, is_complete: bool = True) -> None:
         self._text, self._is_complete = text, is_complete
 
+    def identify(self) -> ReasonerIdentity:
+        return ReasonerIdentity(backend_name="test", model_weight_hash=None, place=Place(kind=PlaceKind.LOOPBACK))
+
     def complete(self, request: ReasonRequest) -> RawReply:
+        assert request.prompt_template_id == "general-1"
         if self._text is None:
             raise ModelUnavailableError("nobody is there")
         return RawReply(

@@ -8,7 +8,6 @@ from shutil import copytree
 import pytest
 
 from assay.adapters.weight_folder import WeightFolder
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.model.activate_model import ActivationAsked, NeededCases, activate_model
 from assay.flows.model.add_model import add_model
 from assay.flows.model.evaluate_model import evaluate_model
@@ -24,6 +23,7 @@ from assay.kernel.ledger import EntryKind
 from assay.model.figures import Figures, MarkedCase, count_cases
 from assay.model.learn.plan import Plan
 from assay.wiring import load_config, open_evaluation, open_node
+from tests.acting import issue_api_key
 from tests.contract._kit import refused
 from tests.flows._models import a_few_sealed, broken_weights, same_weights, shipped
 from tests.flows._node import damage

@@ -1,7 +1,6 @@
 """Every output passes the gates, whichever room reasoned: published, held for people, or refused; always recorded."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +16,28 @@ from assay.delivery.level import Level
 from assay.flows.claims.output_claims import bundle_claims, claims_of_state, claims_of_verdicts
 from assay.flows.claims.release_claims_policy import release_claims_policy
 from assay.flows.delivery.answer_record import get_proven
-from assay.flows.delivery.deliver_answer import Delivered, deliver_answer
-from assay.flows.delivery.resume_answer import resume_answer
-from assay.flows.delivery.trace_answer import trace_answer
+from assay.flows.delivery.deliver_answer import AnsweredQuestion, AskQuestion, ask
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.claims import NotResumableError
 from assay.flows.errors.delivery import AnswererError
-from assay.flows.identity.amend_principal import amend_principal
 from assay.flows.known import get_ticket
 from assay.flows.registry.fire_switch import fire_switch
+from assay.flows.review.show_queue import page_queue
+from assay.flows.review.show_ticket import ListTickets, tickets
 from assay.flows.truth.show_truth import show_truth
 from assay.identity.principal import PrincipalChange
 from assay.identity.risk import RiskTier
+from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
 from assay.registry.errors import TierClosedError
 from assay.registry.trip import Fired, FiringCause, SenseFigures
 from assay.review.errors import OwnRequestError
-from assay.review.ticket import Ticket
+from assay.review.queue import QueueFilter
+from assay.review.ticket import Ticket, TicketSubject
+from assay.truth.status import TruthStatus
+from tests.acting import amend_principal, caller_of, looking, view_desk
+from tests.delivering import deliver_answer, resume_answer, trace_answer
 from tests.flows._delivery import RULE, SLUG, Delivery, opened_delivery
 from tests.flows._people import ADMIN, TENANT
 from tests.flows._truth import opened_truth
@@ -57,7 +60,7 @@ def node(tmp_path: Path) -> Iterator[Delivery]:
         yield delivery.ready()
 
 
-def gate_of(done: Delivered) -> GateMark:
+def gate_of(done: AnsweredQuestion) -> GateMark:
     gate = done.body.annotation.gate
     assert isinstance(gate, GateMark)
     return gate
@@ -67,7 +70,7 @@ def claiming(*claims: dict[str, Any]) -> Said:
     return Said(output="clear", claims=claims)
 
 
-def ticket_of(node: Delivery, done: Delivered) -> Ticket:
+def ticket_of(node: Delivery, done: AnsweredQuestion) -> Ticket:
     [asked] = done.tickets
     return node.desk.read(lambda unit: get_ticket(unit, TENANT, asked.ticket_id))
 
@@ -133,9 +136,9 @@ def test_a_doubtful_answer_waits_for_a_person_and_is_then_given_out(node: Delive
     released = resume_answer(node.tools, done.answer_id, credential=node.rita, at=node.desk.at(minutes=13))
     assert (released.body.output, gate_of(released).decision) == ("clear", "PUBLISH")
     assert "resumed by user:sam" in gate_of(released).caveats[0]
-    turns = [
-        one.route[0] for one in trace_answer(node.tools, TENANT, done.answer_id).trace.loops if one.stage == "delivery"
-    ]
+    traced = trace_answer(node.tools, TENANT, done.answer_id).trace
+    assert traced is not None
+    turns = [one.route[0] for one in traced.loops if one.stage == "delivery"]
     given = "delivered with its annotation to user:rita"
     assert turns == ["withheld by the gates to user:rita", "withheld by the gates to user:rita", given]
     assert len(asked) == 1
@@ -203,6 +206,9 @@ def test_a_truth_state_is_a_fact_with_its_evidence(tmp_path: Path) -> None:
         assert (claim.claim_type, claim.risk_tier) == (ClaimType.FACT, RiskTier.READ_ONLY)
         assert tuple(one.evidence_hash for one in claim.evidence_pointers) == shown.state.evidence_refs
         assert claim.uncertainty.value == pytest.approx(1 - float(shown.confidence_now))
+        for status in (TruthStatus.VERIFIED_FALSE, TruthStatus.LEANING_FALSE):
+            false = msgspec.structs.replace(shown, state=msgspec.structs.replace(shown.state, status=status))
+            assert claims_of_state(false)[0].uncertainty.value == pytest.approx(float(shown.confidence_now))
         made = bundle_claims((claim,), origin_agent="service:assay", entropy=desk.tools.entropy, at=desk.now("12:45"))
         assert check_bundle(msgspec.json.encode(made), reading=Reading.STRICT).problems == ()
 
@@ -244,8 +250,9 @@ def test_nothing_is_answered_by_a_policy_that_was_replaced_meanwhile(node: Deliv
     policy = "id: other\nversion: '1'\n"
     at = node.desk.at(minutes=2)
     meddled = node.desk.interrupted_by(lambda: release_claims_policy(node.tools, policy, credential=node.olga, at=at))
+    caller = caller_of(node.tools, node.amira, at=node.desk.at(minutes=3))
     with pytest.raises(AnswererError, match="policy of the gates changed"):
-        replace(node, desk=meddled).ask()
+        ask(meddled.tools, caller, AskQuestion(query_type=SLUG, question={"ship": "Ada"}))
     assert node.desk.entries(EntryKind.ANSWER_DELIVERED) == []
     assert node.ask().body.output == "clear"
 
@@ -268,3 +275,18 @@ def test_a_node_whose_own_switch_fired_claims_nothing_above_reading(node: Delive
     node.accept(ticket_of(node, done), by=node.desk.session("user:otto"), choice="approve")
     stopped = resume_answer(node.tools, done.answer_id, credential=node.amira, at=node.desk.at(minutes=13))
     assert (stopped.body.output, gate_of(stopped).decision) == (None, "REFUSE")
+
+
+def test_a_ticket_names_the_bundle_and_the_answer_that_it_is_about(node: Delivery) -> None:
+    """In the queue, in the list and on its page; other tickets have no such subject."""
+    node = node.answering(lambda _question: claiming(UNSURE), "other")
+    done = node.ask(slug="other", by=node.rita)
+    ticket, other = ticket_of(node, done), node.desk.ticket()
+    caller = looking(None, at=node.desk.at(minutes=5))
+    expected = TicketSubject(bundle_hash=Digest(str(gate_of(done).bundle_hash)), answer_id=done.answer_id)
+    queued = {one.ticket.id: one.subject for one in page_queue(node.tools, caller, QueueFilter()).tickets}
+    listed = {one.ticket.id: one.subject for one in tickets(node.tools, caller, ListTickets()).items}
+    assert queued == listed == {ticket.id: expected, other.id: None}
+    assert view_desk(node.tools, caller, ticket.id).subject == expected
+    [received] = node.desk.entries(EntryKind.CLAIMS_RECEIVED)
+    assert received["context"]["answer_id"] == done.answer_id

@@ -11,8 +11,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from assay.adapters.keyfile import KeyFileSigner
 from assay.flows.errors import NotFoundError
 from assay.flows.registry.receive_announce import AnnounceNotBelievedError, receive_announce
-from assay.flows.registry.register_service import register_service
-from assay.flows.registry.revoke_service_key import revoke_service_key
 from assay.kernel.canonical import canonicalize
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
@@ -21,6 +19,7 @@ from assay.registry.announce import AnnounceEvent, AnnouncePolicy, Origin, draft
 from assay.registry.errors import RevokedKeyError
 from assay.registry.lease import Lease
 from assay.wiring import open_node
+from tests.acting import register_service, revoke_service_key
 from tests.flows._people import ADMIN, TENANT, Desk, at_once, opened_desk
 from tests.registry.codex import make_manifest
 
@@ -47,7 +46,9 @@ def _message(
 
 
 def _receive(desk: Desk, message: bytes, at: Instant, origin: Origin = Origin.REMOTE) -> Lease:
-    return receive_announce(desk.tools, TENANT, message, origin=origin, policy=AnnouncePolicy(), at=at)
+    return receive_announce(
+        desk.tools, TENANT, message, origin=origin, policy=AnnouncePolicy(), at=at, address="127.0.0.1"
+    )
 
 
 def _refusal(desk: Desk, message: bytes, at: Instant, origin: Origin = Origin.REMOTE) -> str:
@@ -77,7 +78,7 @@ def test_forgeries_are_refused_and_change_nothing(desk: Desk) -> None:
     offline = AnnounceEvent.OFFLINE
     assert _refusal(desk, _message(late, 6, offline, _FOREIGN), late) == "registry.unknown_key"
     assert _refusal(desk, _message(late, 6, offline, None), late) == "registry.spoofed"
-    assert _refusal(desk, _message(late, 6, offline, None), late, Origin.LOOPBACK) == "registry.spoofed"
+    assert _refusal(desk, _message(late, 6, offline, None), late, Origin.LISTED) == "registry.spoofed"
     assert _refusal(desk, good, late) == "registry.replayed"
     assert _refusal(desk, _message(late, 4, offline), late) == "registry.replayed"
     assert _refusal(desk, _message(desk.at(hours=1), 6), late) == "registry.clock_skew"
@@ -100,7 +101,7 @@ def test_an_unknown_service_is_heard_unsigned_from_this_machine_alone(tmp_path: 
         at = desk.at(seconds=1)
         message = _message(at, 1, signer=None)
         assert _refusal(desk, message, at) == "registry.unsigned_announce"
-        assert _receive(desk, message, at, Origin.LOOPBACK).key_id is None
+        assert _receive(desk, message, at, Origin.LISTED).key_id is None
 
 
 @pytest.mark.clause("forja", "announce")
@@ -136,7 +137,7 @@ def test_a_service_whose_only_key_was_revoked_is_heard_by_nobody(desk: Desk) -> 
     """Least of all unsigned from this machine, as if it had never had a key."""
     _revoke(desk, "lost")
     at = desk.at(seconds=1)
-    assert _refusal(desk, _message(at, 1, signer=None), at, Origin.LOOPBACK) == "registry.spoofed"
+    assert _refusal(desk, _message(at, 1, signer=None), at, Origin.LISTED) == "registry.spoofed"
     assert _refusal(desk, _message(at, 1), at) == "registry.revoked_key"
     with pytest.raises(NotFoundError):
         revoke_service_key(desk.tools, TENANT, "other", _OWN.key_id, reason="?", by=ADMIN, at=at)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.registry.fire_switch import fire_switch
 from assay.flows.registry.restore_switch import restore_switch
 from assay.flows.registry.switch_facts import load_switch
@@ -14,6 +13,7 @@ from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.registry.trip import Fired, FiringCause, Restored, SenseFigures
+from tests.acting import issue_api_key
 from tests.contract._kit import refused
 from tests.flows._people import ADMIN, TENANT, Desk, opened_desk
 

@@ -5,10 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.identity.amend_principal import amend_principal
-from assay.flows.identity.change_tier import list_tier_changes, request_tier
-from assay.flows.identity.erase_principal import erase_principal
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.settle_reviews import settle_reviews
@@ -16,6 +12,7 @@ from assay.identity.principal import Principal, PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
 from assay.review.ticket import Ticket
+from tests.acting import amend_principal, erase_principal, issue_api_key, list_tier_changes, request_tier
 from tests.contract._kit import refused
 from tests.flows._people import ADMIN, TENANT, Desk, opened_desk
 

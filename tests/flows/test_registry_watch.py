@@ -10,7 +10,6 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from assay.flows.registry.receive_announce import receive_announce
-from assay.flows.registry.register_service import register_service
 from assay.flows.registry.watch_service import Watched, load_fleet, load_index, watch_services
 from assay.kernel.canonical import canonicalize
 from assay.kernel.conformance import Fetched
@@ -20,6 +19,7 @@ from assay.kernel.ledger import EntryKind
 from assay.registry.announce import AnnounceEvent, AnnouncePolicy, Origin, draft_announce, sign_announce
 from assay.registry.open_manifest import sign_manifest
 from assay.registry.permission import mask_of
+from tests.acting import register_service
 from tests.contract._kit import refused
 from tests.flows._people import ADMIN, TENANT
 from tests.registry.codex import codex, make_manifest
@@ -79,7 +79,8 @@ def announce(
         house.desk.tools,
         TENANT,
         content,
-        origin=Origin.LOOPBACK,
+        origin=Origin.LISTED,
+        address="127.0.0.1",
         policy=AnnouncePolicy(),
         at=at,
     )

@@ -10,13 +10,10 @@ import pytest
 from assay.adapters.keyfile import create_key_file
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.identity import AnswerTimeError, NotSignedInError, SessionRequiredError
-from assay.flows.identity.amend_principal import amend_principal
-from assay.flows.identity.disable_principal import disable_principal
-from assay.flows.identity.issue_api_key import issue_api_key
-from assay.flows.identity.log_out import log_out
 from assay.flows.ledger.rotate_key import rotate_key
-from assay.flows.review.answer_review import SIGNED_ELSEWHERE_WITHIN, SignedElsewhere, prepare_answer
-from assay.flows.review.inspect_review import inspect_review
+from assay.flows.request import encode_result, etag_of
+from assay.flows.review.answer_desk import answer_desk
+from assay.flows.review.answer_review import SIGNED_ELSEWHERE_WITHIN, SignedElsewhere, draft_unsigned
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error, SignatureError
@@ -42,6 +39,8 @@ from assay.review.errors import (
 )
 from assay.review.kind import OnExpiry, TicketKind
 from assay.review.settle import SettlementState
+from tests.acting import amend_principal, caller_of, disable_principal, issue_api_key, log_out, looking, view_ticket
+from tests.contract._kit import refused
 from tests.flows._people import ADMIN, TENANT, Desk, LostError, opened_desk
 
 AMIRA = PrincipalId("user:amira")
@@ -99,7 +98,7 @@ def test_an_answer_without_a_key_of_ones_own_is_vouched_for_by_the_node(desk: De
     assert (body["by"], body["seen_hash"], body["signature"]) == (AMIRA, ticket.shown_hash, done.answer.signature)
     (settled,) = desk.entries(EntryKind.TICKET_SETTLED)
     assert (settled["choice"], settled["denied"]) == ("approve", False)
-    view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(minutes=2))
+    view = view_ticket(desk.tools, looking(None, at=desk.at(minutes=2)), ticket.id)
     assert [finding.verified for finding in view.answers] == [True]
     assert (view.recorded, view.settlement) == (True, done.settlement)
 
@@ -111,7 +110,7 @@ def test_answers_verify_whomever_the_operator_trusts_besides(desk: Desk, tmp_pat
     desk.tools = replace(desk.tools, anchors=parse_anchors([other.public_key.hex()]))
     ticket = desk.ticket()
     desk.answer(ticket, desk.session())
-    view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(minutes=2))
+    view = view_ticket(desk.tools, looking(None, at=desk.at(minutes=2)), ticket.id)
     assert [finding.verified for finding in view.answers] == [True]
 
 
@@ -132,7 +131,7 @@ def test_answers_still_verify_after_the_review_key_was_replaced(desk: Desk, tmp_
     )
     desk.tools = replace(desk.tools, review_signer=successor)
     desk.answer(ticket, desk.session("user:bo"), at=desk.at(minutes=10))
-    view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(minutes=11))
+    view = view_ticket(desk.tools, looking(None, at=desk.at(minutes=11)), ticket.id)
     assert [finding.verified for finding in view.answers] == [True, True]
     assert view.answers[1].answer.signing_key_id == successor.key_id
 
@@ -151,7 +150,7 @@ def test_whoever_registered_a_key_signs_with_it(desk: Desk, tmp_path: Path) -> N
     # The key is changed later; the answer is judged by the key that was registered when it was given.
     change = PrincipalChange(public_key=None)
     amend_principal(desk.tools, TENANT, PrincipalId("user:bo"), change, by=ADMIN, at=desk.at(minutes=5))
-    (finding,) = inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(minutes=6)).answers
+    (finding,) = view_ticket(desk.tools, looking(None, at=desk.at(minutes=6)), ticket.id).answers
     assert finding.verified
 
 
@@ -162,7 +161,7 @@ def test_a_person_may_sign_on_a_machine_of_their_own(desk: Desk, tmp_path: Path)
     desk.add("user:bo", public_key=own.public_key.hex())
     ticket, token, amira = desk.ticket(), desk.session("user:bo"), desk.session()
     reply = Reply(choice="approve", seen=ticket.shown_hash)
-    unsigned = prepare_answer(desk.tools, ticket.id, reply, credential=token, at=desk.at(minutes=1))
+    unsigned = draft_unsigned(desk.tools, caller_of(desk.tools, token, at=desk.at(minutes=1)), ticket.id, reply)
     signature = own.sign(answer_message(unsigned))
     signed = SignedElsewhere(signature=signature, answered_at=unsigned.answered_at)
     forged = replace(signed, signature=bytes(64))
@@ -191,7 +190,7 @@ def test_an_answer_signed_before_the_due_time_does_not_count_after_it(desk: Desk
     desk.add("user:bo", public_key=own.public_key.hex())
     ticket, token = desk.ticket(due_at=desk.at(minutes=3)), desk.session("user:bo")
     reply = Reply(choice="approve", seen=ticket.shown_hash)
-    unsigned = prepare_answer(desk.tools, ticket.id, reply, credential=token, at=desk.at(minutes=2))
+    unsigned = draft_unsigned(desk.tools, caller_of(desk.tools, token, at=desk.at(minutes=2)), ticket.id, reply)
     signed = SignedElsewhere(signature=own.sign(answer_message(unsigned)), answered_at=unsigned.answered_at)
     _refused(desk, ExpiredTicketError, lambda: desk.answer(ticket, token, signing=signed, at=desk.at(minutes=3)))
 
@@ -249,7 +248,7 @@ def test_a_key_that_is_replaced_while_its_answer_is_checked_does_not_sign(desk: 
     desk.add("user:bo", public_key=own.public_key.hex())
     ticket, token = desk.ticket(), desk.session("user:bo")
     reply = Reply(choice="approve", seen=ticket.shown_hash)
-    unsigned = prepare_answer(desk.tools, ticket.id, reply, credential=token, at=desk.at(minutes=1))
+    unsigned = draft_unsigned(desk.tools, caller_of(desk.tools, token, at=desk.at(minutes=1)), ticket.id, reply)
     signed = SignedElsewhere(signature=own.sign(answer_message(unsigned)), answered_at=unsigned.answered_at)
     change, bo = PrincipalChange(public_key=heir.public_key.hex()), PrincipalId("user:bo")
     interrupted = desk.interrupted_by(
@@ -286,7 +285,7 @@ def test_a_ticket_of_another_tenant_is_not_there(desk: Desk) -> None:
     desk.add("user:eve", tenant=TenantId("globex"))
     token = desk.session("user:eve", tenant=TenantId("globex"))
     _refused(desk, NotFoundError, lambda: desk.answer(ticket, token))
-    _refused(desk, NotFoundError, lambda: inspect_review(desk.tools, TENANT, UNKNOWN_TICKET, at=desk.start))
+    _refused(desk, NotFoundError, lambda: view_ticket(desk.tools, looking(None, at=desk.start), UNKNOWN_TICKET))
 
 
 def test_a_reply_fits_the_ticket(desk: Desk) -> None:
@@ -334,7 +333,7 @@ def test_a_failing_commit_leaves_no_ticket_and_no_answer(desk: Desk) -> None:
     before = desk.head()
     with pytest.raises(LostError):
         desk.failing().answer(ticket, token)
-    view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(minutes=1))
+    view = view_ticket(desk.tools, looking(None, at=desk.at(minutes=1)), ticket.id)
     assert (desk.head(), view.answers, view.recorded) == (before, (), False)
     desk.answer(ticket, token)
 
@@ -349,7 +348,7 @@ def test_nothing_counts_beside_an_answer_whose_signature_does_not_hold(desk: Des
     desk.add("user:cleo")
     cleo = desk.session("user:cleo")
     _refused(desk, SignatureError, lambda: desk.answer(ticket, cleo, at=desk.at(minutes=2)))
-    view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(minutes=2))
+    view = view_ticket(desk.tools, looking(None, at=desk.at(minutes=2)), ticket.id)
     assert [(one.verified, one.code) for one in view.answers] == [(True, None), (False, "signature.invalid")]
     assert view.settlement.state is SettlementState.OPEN
 
@@ -361,7 +360,7 @@ def test_an_answer_cannot_claim_a_key_that_was_never_registered(desk: Desk) -> N
     done = desk.answer(ticket, desk.session())
     forged = msgspec.structs.replace(done.answer, by=PrincipalId("user:bo"), signed_with=SignedWith.REVIEWER_KEY)
     desk.tools.database.write(lambda unit: unit.review.add_answer(forged))
-    view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(minutes=2))
+    view = view_ticket(desk.tools, looking(None, at=desk.at(minutes=2)), ticket.id)
     assert [one.code for one in view.answers] == [None, "review.reviewer_key"]
 
 
@@ -370,3 +369,22 @@ def test_other_kinds_use_their_own_choices(desk: Desk) -> None:
     ticket = desk.ticket(kind=TicketKind.ROOT_CAUSE, due_at=None)
     done = desk.answer(ticket, desk.session(), "rule_failure", body='{"rule":"r-7"}')
     assert (done.answer.body, done.settlement.choice) == ('{"rule":"r-7"}', "rule_failure")
+
+
+def test_if_match_is_checked_in_the_transaction_that_records_the_answer(desk: Desk) -> None:
+    """Somebody answers between our reading and our commit: the version that was read is no longer the current one."""
+    desk.add("user:bo")
+    ticket, amira, bo = desk.ticket(quorum=3), desk.session(), desk.session("user:bo")
+    caller = caller_of(desk.tools, amira, at=desk.at(minutes=1))
+    reply = Reply(choice="approve", seen=ticket.shown_hash)
+    single = desk.ticket()
+    tag = etag_of(encode_result(view_ticket(desk.tools, caller, single.id)))
+    interrupted = desk.interrupted_by(lambda: desk.answer(single, bo))
+    with refused("http.precondition"):
+        answer_desk(interrupted.tools, caller, single.id, reply, if_match=tag)
+    assert [one["by"] for one in desk.entries(EntryKind.TICKET_ANSWERED)] == ["user:bo"]
+    mine = etag_of(encode_result(view_ticket(desk.tools, caller, ticket.id)))
+    for given in ("*", f'"other", {mine}'):
+        with pytest.raises(LostError):
+            answer_desk(desk.failing().tools, caller, ticket.id, reply, if_match=given)
+    assert answer_desk(desk.tools, caller, ticket.id, reply, if_match=mine).answered.settlement.is_open

@@ -12,28 +12,29 @@ import pytest
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
 from assay.flows.errors.identity import NotSignedInError
-from assay.flows.identity.amend_principal import amend_principal
 from assay.flows.identity.authenticate import authenticate
-from assay.flows.identity.inspect_principal import inspect_principal
-from assay.flows.identity.issue_api_key import issue_api_key
-from assay.flows.identity.log_out import log_out
-from assay.flows.identity.rotate_api_key import rotate_api_key
 from assay.flows.ledger.audit_ledger import audit_ledger
-from assay.flows.review.act_review import Wish, act_review
-from assay.flows.review.claim_review import claim_wish
-from assay.flows.review.comment_review import comment_wish
+from assay.flows.review.act_review import Wish, act_review, claim_wish, comment_wish, undo_wish
 from assay.flows.review.desk_settings import DeskSettings
-from assay.flows.review.inspect_review import inspect_review
 from assay.flows.review.settle_reviews import settle_reviews
-from assay.flows.review.show_ticket import show_ticket
-from assay.flows.review.show_timeline import show_timeline
-from assay.flows.review.undo_answer import undo_wish
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId
 from assay.review.errors import AlreadyAnsweredError
 from assay.review.kind import TicketKind
 from assay.wiring import init_node, open_node
+from tests.acting import (
+    amend_principal,
+    caller_of,
+    inspect_principal,
+    issue_api_key,
+    log_out,
+    looking,
+    rotate_api_key,
+    timeline_of,
+    view_desk,
+    view_ticket,
+)
 from tests.flows._people import ADMIN, TENANT, Desk, LostError, at_once, opened_desk, quick_passwords
 from tests.postgres_cluster import PostgresCluster
 
@@ -74,7 +75,7 @@ def test_people_ask_and_answer_and_all_of_it_can_be_audited(desk: Desk) -> None:
     log_out(desk.tools, tokens[0], at=desk.at(minutes=2))
     sweep = settle_reviews(desk.tools, TENANT, at=desk.at(hours=1))
     assert [one.ticket_id for one in sweep.settled] == [due.id]
-    view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(hours=2))
+    view = view_ticket(desk.tools, looking(None, at=desk.at(hours=2)), ticket.id)
     assert [one.verified for one in view.answers] == [True, True]
     assert (view.settlement.choice, view.recorded) == ("approve", True)
     kinds = [row.kind for row in desk.read(lambda unit: list(unit.ledger.entries(TENANT)))]
@@ -114,7 +115,7 @@ def test_a_ticket_is_claimed_commented_held_undone_and_answered(desk: Desk) -> N
     ticket, amira = desk.ticket(due_at=desk.at(minutes=30)), desk.session()
 
     def act(wish: Wish, minutes: float) -> None:
-        act_review(desk.tools, ticket.id, wish, credential=amira, at=desk.at(minutes=minutes))
+        act_review(desk.tools, caller_of(desk.tools, amira, at=desk.at(minutes=minutes)), ticket.id, wish)
 
     act(claim_wish(desk.tools), 1)
     act(comment_wish(desk.tools, "é 🌊"), 1)
@@ -123,10 +124,10 @@ def test_a_ticket_is_claimed_commented_held_undone_and_answered(desk: Desk) -> N
     patient.answer(ticket, amira, at=desk.at(minutes=3))
     sweep = settle_reviews(patient.tools, TENANT, at=desk.at(minutes=5))
     assert [one.state for one in sweep.effects] == ["counts"]
-    steps = show_timeline(desk.tools, TENANT, ticket.id, viewer=None)
+    steps = timeline_of(desk.tools, looking(None), ticket.id)
     assert [one.kind.removeprefix("ticket.") for one in steps] == [
         *["opened", "claimed", "commented", "answer_held", "answer_undone", "answer_held", "answered", "settled"]
     ]
-    (comment,) = show_ticket(desk.tools, TENANT, ticket.id, viewer=None, at=desk.at(minutes=6)).comments
+    (comment,) = view_desk(desk.tools, looking(None, at=desk.at(minutes=6)), ticket.id).comments
     assert (comment.text, comment.verified) == ("é 🌊", True)
     assert audit_ledger(desk.tools, TENANT).holds

@@ -9,13 +9,9 @@ from msgspec.structs import replace
 
 from assay.flows.errors import FlowError
 from assay.flows.errors.ledger import RolledBackError
-from assay.flows.identity.amend_principal import amend_principal
-from assay.flows.identity.disable_principal import disable_principal
-from assay.flows.review.inspect_review import inspect_review, list_reviews
 from assay.flows.review.settle_review import FollowUps
 from assay.flows.review.settle_reviews import settle_reviews
-from assay.flows.review.show_queue import show_queue
-from assay.flows.review.show_ticket import show_ticket
+from assay.flows.review.show_queue import page_queue
 from assay.identity.principal import PrincipalChange
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId
@@ -28,6 +24,7 @@ from assay.review.kind import OnExpiry, TicketKind
 from assay.review.queue import QueueFilter
 from assay.review.settle import Settlement, SettlementState, Tally
 from assay.review.ticket import Ticket
+from tests.acting import amend_principal, disable_principal, list_tickets, looking, view_desk, view_ticket
 from tests.flows._node import damage
 from tests.flows._people import ADMIN, TENANT, Desk, LostError, at_once, opened_desk
 from tests.flows._questions import rows_of
@@ -75,11 +72,11 @@ def test_whoever_may_not_answer_any_more_counts_towards_no_quorum(desk: Desk, ho
         1,
     )
     at = desk.at(minutes=4)
-    assert [standing.is_open for _, standing in list_reviews(desk.tools, TENANT, at=at)] == [True]
-    assert inspect_review(desk.tools, TENANT, ticket.id, at=at).settlement.is_open
-    queue = show_queue(desk.tools, TENANT, QueueFilter(), viewer=None, at=at)
+    assert [standing.is_open for _, standing in list_tickets(desk.tools, looking(None, at=at))] == [True]
+    assert view_ticket(desk.tools, looking(None, at=at), ticket.id).settlement.is_open
+    queue = page_queue(desk.tools, looking(None, at=at), QueueFilter())
     assert [one.settlement.is_open for one in queue.tickets] == [True]
-    assert show_ticket(desk.tools, TENANT, ticket.id, viewer=None, at=at).review.settlement.is_open
+    assert view_desk(desk.tools, looking(None, at=at), ticket.id).review.settlement.is_open
     assert settle_reviews(desk.tools, TENANT, at=at).settled == ()
     third = desk.answer(ticket, desk.session("user:cleo"), at=desk.at(minutes=5)).settlement
     assert (third.state, third.counted[0].by) == (SettlementState.SETTLED, ("user:amira", "user:cleo"))
@@ -120,9 +117,9 @@ def test_the_sweep_does_as_the_ticket_says(desk: Desk) -> None:
     undated = desk.ticket(due_at=None)
     (settlement,) = settle_reviews(desk.tools, TENANT, at=desk.at(hours=2)).settled
     assert (settlement.ticket_id, settlement.choice, settlement.denied) == (defaulting.id, "abstain", False)
-    left = {ticket.id: standing for ticket, standing in list_reviews(desk.tools, TENANT, at=desk.at(hours=2))}
+    left = {ticket.id: standing for ticket, standing in list_tickets(desk.tools, looking(None, at=desk.at(hours=2)))}
     assert {name: standing.overdue for name, standing in left.items()} == {staying.id: True, undated.id: False}
-    everything = list_reviews(desk.tools, TENANT, settled_too=True, at=desk.at(hours=2))
+    everything = list_tickets(desk.tools, looking(None, at=desk.at(hours=2)), settled=True)
     assert [ticket.id for ticket, _ in everything] == [defaulting.id, staying.id, undated.id]
 
 
@@ -146,7 +143,7 @@ def test_one_damaged_ticket_does_not_hold_up_the_others(desk: Desk) -> None:
     sweep = settle_reviews(desk.tools, TENANT, at=desk.at(hours=1))
     assert [one.ticket_id for one in sweep.settled] == [sound.id]
     assert [(one.ticket_id, one.code) for one in sweep.stuck] == [(damaged.id, "signature.invalid")]
-    assert not inspect_review(desk.tools, TENANT, damaged.id, at=desk.at(hours=1)).recorded
+    assert not view_ticket(desk.tools, looking(None, at=desk.at(hours=1)), damaged.id).recorded
 
 
 def test_a_ticket_that_cannot_be_read_does_not_hold_up_the_others(desk: Desk, tmp_path: Path) -> None:
@@ -195,7 +192,7 @@ def test_a_failing_sweep_settles_nothing(desk: Desk) -> None:
     with pytest.raises(LostError):
         settle_reviews(desk.failing().tools, TENANT, at=desk.at(hours=1))
     assert desk.head() == before
-    assert not inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(hours=1)).recorded
+    assert not view_ticket(desk.tools, looking(None, at=desk.at(hours=1)), ticket.id).recorded
 
 
 def test_the_follow_up_of_a_kind_runs_in_the_same_commit(desk: Desk) -> None:
@@ -255,7 +252,7 @@ def test_the_sweep_passes_over_what_was_settled_since_it_looked(desk: Desk) -> N
     ticket, token = desk.ticket(), desk.session()
     interrupted = desk.interrupted_by(lambda: desk.answer(ticket, token))
     assert settle_reviews(interrupted.tools, TENANT, at=desk.at(hours=1)).settled == ()
-    assert inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(hours=2)).settlement.choice == "approve"
+    assert view_ticket(desk.tools, looking(None, at=desk.at(hours=2)), ticket.id).settlement.choice == "approve"
 
 
 def test_two_people_at_once_reach_a_quorum_of_two_once(desk: Desk) -> None:
@@ -268,7 +265,7 @@ def test_two_people_at_once_reach_a_quorum_of_two_once(desk: Desk) -> None:
         jobs = [partial(desk.answer, ticket, token, at=at) for token, at in zip(tokens, times, strict=True)]
         results = at_once([*jobs])
         assert not any(isinstance(one, Error) for one in results), results
-        view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(minutes=3))
+        view = view_ticket(desk.tools, looking(None, at=desk.at(minutes=3)), ticket.id)
         assert (view.recorded, view.settlement.choice, len(view.answers)) == (True, "approve", 2)
     assert len(desk.entries(EntryKind.TICKET_SETTLED)) == 5
 
@@ -281,7 +278,7 @@ def test_one_person_at_once_on_many_machines_answers_once(desk: Desk) -> None:
     refused = [one for one in results if isinstance(one, AlreadyAnsweredError)]
     assert len(refused) == 3
     assert len(desk.entries(EntryKind.TICKET_ANSWERED)) == 1
-    assert not inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(minutes=2)).recorded
+    assert not view_ticket(desk.tools, looking(None, at=desk.at(minutes=2)), ticket.id).recorded
 
 
 def test_yes_and_no_at_once_give_one_decision(desk: Desk) -> None:
@@ -310,7 +307,7 @@ def test_an_answer_and_the_sweep_at_once_give_one_decision(desk: Desk) -> None:
                 lambda: settle_reviews(desk.tools, TENANT, at=desk.at(minutes=6)),
             ]
         )
-        view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(minutes=7))
+        view = view_ticket(desk.tools, looking(None, at=desk.at(minutes=7)), ticket.id)
         assert view.recorded
         refused = isinstance(answered, ExpiredTicketError)
         assert view.settlement.state is (SettlementState.EXPIRED if refused else SettlementState.SETTLED)

@@ -244,3 +244,24 @@ def test_a_newest_index_that_was_taken_away_is_not_made_twice(home: Path) -> Non
     with opened(home) as tools, pytest.raises(Error) as refused:
         seal_index(tools, TENANT, at=tools.clock.now())
     assert refused.value.code == "store.damaged_record"
+
+
+_ODD: tuple[dict[str, object], ...] = (
+    {'quo"ted': 'a "word"', "back\\slash": "c:\\x", "line": "one\ntwo\ttab", "é": "ü – 漢字 🌊"},
+    {"yes": True, "no": False, "zero": 0, "low": -5, "high": 2**53 - 1, "text_of_a_number": "12"},
+    {"deep": {"list": [{"inner": "x"}, ["y", 3]]}, "day": "Monday", "equals": "a=b=c", "slash": "/a/b"},
+)
+
+
+def test_every_term_of_entries_without_an_index_is_found(home: Path) -> None:
+    """Entries are passed over by their bytes before they are parsed, and none that has the term is."""
+    with opened(home) as tools:
+        for body in _ODD:
+            tools.database.append(draft_entry(TENANT, EntryKind.NOTE, body, at=tools.clock.now()))
+        rows = tools.database.read(lambda unit: list(unit.ledger.entries(TENANT)))
+        terms = set().union(*(terms_of(row.text) for row in rows))
+        assert len(terms) > len(_ODD) * 5
+        for term in terms:
+            found = search_entries(tools, TENANT, [term], limit=100)
+            assert _numbers(found) == _read(tools, [term]), term
+        assert _numbers(search_entries(tools, TENANT, ["inner=y"])) == []

@@ -8,13 +8,14 @@ from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.registry.show_services import list_services
 from assay.flows.show_overview import HELD, Overview, show_ledger_standing, show_overview
 from assay.registry.errors import UnknownPermissionError
+from tests.acting import looking
 from tests.flows._node import TENANT
 from tests.flows._verdicts import VerdictDesk, opened_verdicts, rule
 
 
 def _seen_by(desk: VerdictDesk, name: str) -> Overview:
     person = desk.read(lambda unit: unit.identity.find_principal(TENANT, desk.add(name, roles=("auditor",)).id))
-    return show_overview(desk.tools, TENANT, viewer=person, at=desk.at(minutes=20))
+    return show_overview(desk.tools, looking(person, at=desk.at(minutes=20)))
 
 
 def test_the_overview_counts_what_stands_and_what_waits(tmp_path: Path) -> None:
@@ -49,8 +50,8 @@ def test_what_is_asked_of_others_is_not_in_somebodys_overview(tmp_path: Path) ->
         rita = desk.read(
             lambda unit: unit.identity.find_principal(TENANT, desk.add("user:rob", roles=("reviewer",)).id)
         )
-        assert show_overview(desk.tools, TENANT, viewer=rita, at=desk.at(minutes=1)).waiting == ()
-        assert len(show_overview(desk.tools, TENANT, viewer=None, at=desk.at(minutes=1)).waiting) == 1
+        assert show_overview(desk.tools, looking(rita, at=desk.at(minutes=1))).waiting == ()
+        assert len(show_overview(desk.tools, looking(None, at=desk.at(minutes=1))).waiting) == 1
 
 
 def test_services_are_told_with_their_switches(tmp_path: Path) -> None:

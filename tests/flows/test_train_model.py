@@ -50,7 +50,7 @@ def plan_of(pairs: CaseFile, **changes: object) -> Plan:
         pairs_hash=pairs.hash,
         replay_seed=1,
         steps=24,
-        rate=2e-3,
+        rate=1e-3,
         tokens=1200,
         pair_share=0.7,
     )

@@ -12,17 +12,11 @@ from assay.delivery.level import Level
 from assay.delivery.pair import TrainingPair
 from assay.delivery.plugin import Category
 from assay.delivery.trigger import TriggerRule
-from assay.flows.delivery.conclude_rootcause import conclude_rootcause
-from assay.flows.delivery.deliver_answer import Delivered, deliver_answer
-from assay.flows.delivery.export_pairs import captured_pairs, export_pairs
-from assay.flows.delivery.grant_reporter import grant_reporter
+from assay.flows.delivery.deliver_answer import AnsweredQuestion
 from assay.flows.delivery.project_rules import GRAPH_DOMAIN
-from assay.flows.delivery.register_query import register_query
-from assay.flows.delivery.register_rule import register_rule
-from assay.flows.delivery.report_outcome import report_outcome
 from assay.flows.delivery.tend_delivery import tend_delivery
 from assay.flows.delivery.train_pairs import run_training
-from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.delivery.training import captured_pairs
 from assay.flows.model.judge_pairs import teaching_cases
 from assay.flows.model.known_model import active_hash, shipped_card
 from assay.flows.model.show_model import show_model
@@ -34,6 +28,16 @@ from assay.kernel.instant import render_instant
 from assay.kernel.json_text import JsonValue
 from assay.ports.trainer import TrainingResult, TrainingState
 from assay.verdicts.case import expected_of, open_case
+from tests.acting import amend_principal
+from tests.delivering import (
+    conclude_rootcause,
+    deliver_answer,
+    export_pairs,
+    grant_reporter,
+    register_query,
+    register_rule,
+    report_outcome,
+)
 from tests.flows._models import a_few_sealed
 from tests.flows._people import ADMIN, TENANT
 from tests.flows._verdicts import VerdictDesk, opened_verdicts, rule
@@ -50,14 +54,14 @@ class Learning:
     desk: VerdictDesk
     rita: str
 
-    def verdict(self, name: str, so2: float) -> Delivered:
+    def verdict(self, name: str, so2: float) -> AnsweredQuestion:
         self.desk.decide({"so2": so2, "load": so2 + 1}, name=name)
         return self._ask("stack.verdict", {"telemetry_id": name})
 
-    def told(self) -> Delivered:
+    def told(self) -> AnsweredQuestion:
         return self._ask("stack.rule", {"rule_id": "TEXT-1"})
 
-    def conclude(self, answer: Delivered, words: str, category: Category = Category.APPLICATION) -> TrainingPair:
+    def conclude(self, answer: AnsweredQuestion, words: str, category: Category = Category.APPLICATION) -> TrainingPair:
         """The answer failed, which opens a root cause; Rita concludes it."""
         item_id = self._fail(answer)
         asked = self.desk.read(lambda unit: unit.delivery.find_asked(TENANT, item_id))
@@ -82,11 +86,11 @@ class Learning:
         assert done.result is not None
         return done.result
 
-    def _ask(self, slug: str, question: JsonValue) -> Delivered:
+    def _ask(self, slug: str, question: JsonValue) -> AnsweredQuestion:
         at = self.desk.at(minutes=7)
         return deliver_answer(self.desk.tools, slug, question, credential=self.desk.sensor, at=at)
 
-    def _fail(self, answer: Delivered) -> str:
+    def _fail(self, answer: AnsweredQuestion) -> str:
         annotation = answer.body.annotation
         told = {
             "signal_type": "phala",

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.identity import NotSignedInError, SessionRequiredError
 from assay.flows.errors.truth import PolicyChangedError, RecordConflictError, SignalRefusedError
-from assay.flows.identity.disable_principal import disable_principal
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.settle_reviews import settle_reviews
 from assay.flows.trust.check_trust import check_trust
@@ -42,6 +41,7 @@ from assay.trust.signal import (
 )
 from assay.truth.contract import Standing
 from assay.truth.status import TruthStatus
+from tests.acting import disable_principal
 from tests.flows._node import TENANT, damage
 from tests.flows._people import ADMIN
 from tests.flows._truth import POLICY, TruthDesk, critical_flood, in_force, opened_truth

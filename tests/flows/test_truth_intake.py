@@ -21,7 +21,6 @@ from assay.flows.errors.truth import (
     TooManyReportsError,
     WindowRefusedError,
 )
-from assay.flows.review.inspect_review import inspect_review
 from assay.flows.trust.tally_credits import tally_credits
 from assay.flows.truth.attach_fingerprint import Attached, attach_fingerprint
 from assay.flows.truth.cast_vote import cast_vote
@@ -47,6 +46,7 @@ from assay.truth.errors import (
 )
 from assay.truth.status import TruthStatus
 from assay.truth.window import WindowEventKind
+from tests.acting import looking, view_ticket
 from tests.flows._node import TENANT
 from tests.flows._truth import Says, TruthDesk, critical_flood, in_force, opened_truth
 from tests.truth.records import contract_text, hash_of_text, schema_bytes
@@ -289,7 +289,7 @@ def test_a_person_opens_extends_and_closes_a_window(desk: TruthDesk) -> None:
         desk.window(CLOSED, credential=reviewer, at="15:30")
     closed = desk.window(CLOSED, credential=desk.signed_in("user:eve", "15:30"), at="15:30")
     assert in_force(closed).state.status is TruthStatus.INCONCLUSIVE
-    view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.now("15:31"))
+    view = view_ticket(desk.tools, looking(None, at=desk.now("15:31")), ticket.id)
     assert (view.settlement.state, view.settlement.choice, view.settlement.denied) == (
         SettlementState.SETTLED,
         None,
@@ -307,7 +307,7 @@ def test_an_aborted_window_never_asked(desk: TruthDesk) -> None:
     desk.vote("user:eve", at="12:45")
     aborted = desk.window(ABORTED, credential=desk.signed_in("user:op", "12:50"), at="12:50")
     assert "window_aborted" in in_force(aborted).state.transparency_flags
-    view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.now("12:51"))
+    view = view_ticket(desk.tools, looking(None, at=desk.now("12:51")), ticket.id)
     assert view.settlement.state is SettlementState.WITHDRAWN
     with pytest.raises(NoOpenTicketError):
         desk.vote("user:fay", at="12:55", seen=ticket.shown_hash)

@@ -10,13 +10,13 @@ import pytest
 from assay.flows.errors.truth import CompileTimeError, NoPolicyError, NotReleasedError, NoTruthKeyError, TruthBusyError
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.review.inspect_review import inspect_review
 from assay.flows.truth.compile_truth import CompiledTruth, compile_truth
 from assay.flows.truth.expire_truth import expire_truth
 from assay.kernel.ledger import EntryKind
 from assay.review.settle import SettlementState
 from assay.truth.contract import VoteType
 from assay.truth.status import TruthStatus, VerificationBasis
+from tests.acting import looking, view_ticket
 from tests.flows._node import TENANT
 from tests.flows._people import LostError, at_once
 from tests.flows._truth import POLICY, BeforeWriting, TruthDesk, critical_flood, in_force, opened_truth
@@ -112,7 +112,7 @@ def test_a_critical_claim_waits_for_people_and_their_votes_verify_it(critical: T
     # Others may contradict as long as the window is open; its end settles the question.
     assert critical.validation("13:00").id == ticket.id
     expire_truth(critical.tools, TENANT, at=critical.now("18:40"))
-    view = inspect_review(critical.tools, TENANT, ticket.id, at=critical.now("18:41"))
+    view = view_ticket(critical.tools, looking(None, at=critical.now("18:41")), ticket.id)
     assert (view.recorded, view.settlement.state, view.settlement.choice) == (True, SettlementState.SETTLED, "ratify")
     signal = critical.entries(EntryKind.TRUTH_STATE)[-1]["signal"]
     right = {(one["agent_id"], one["role"]): one["correct"] for one in signal["object"]["outcomes"]}
@@ -157,7 +157,7 @@ def test_a_claim_that_changed_is_asked_about_anew(critical: TruthDesk) -> None:
         critical.observe(name, other, reported="12:50", at="12:52", claim_type="earth.flood.v2")
     changed = critical.compile("12:53")
     assert changed.state.claim["severity"] == "low"
-    view = inspect_review(critical.tools, TENANT, old.id, at=critical.now("12:54"))
+    view = view_ticket(critical.tools, looking(None, at=critical.now("12:54")), old.id)
     assert (view.settlement.state, view.settlement.reason) == (SettlementState.WITHDRAWN, "the claim changed")
     new = critical.validation("12:54")
     assert new.id != old.id

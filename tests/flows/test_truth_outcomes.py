@@ -16,7 +16,7 @@ from tests.truth.compiling import compiled, flood, observed, trusted, voted
 
 _SAID: dict[str, dict[str, object]] = {
     "user:ann": {"severity": "high", "water_level_meters": 1.25, "road_passable": False},
-    "user:ben": {"severity": "high", "water_level_meters": 2.9},
+    "user:ben": {"severity": "high", "water_level_meters": 2.6},
     "user:cem": {"severity": "low", "water_level_meters": 1.0},
     "user:dan": {"water_level_meters": 1.1, "road_passable": True},
 }
@@ -62,6 +62,19 @@ def test_a_measure_beyond_the_tolerance_is_wrong() -> None:
         }
     )
     assert _right(_state(TruthStatus.VERIFIED_TRUE, changed), changed)["ben"] is False
+
+
+def test_reporters_of_numbers_are_judged_by_the_median_which_a_few_liars_cannot_move() -> None:
+    """Six reports near 40 and two of 50 metres, whose mean lies beyond the tolerance of the six: the six are right."""
+    said = {f"user:a{place}": 40 + place / 10 for place in range(6)} | {"user:x": 50, "user:y": 50}
+    given = [observed(name, {"severity": "high", "water_level_meters": level}) for name, level in said.items()]
+    snapshot = trusted(**{name.removeprefix("user:"): "silver" for name in said})
+    final = replace(compiled(flood(), given, snapshot), status=TruthStatus.VERIFIED_TRUE, confidence=Decimal("0.75"))
+    observations = [one.observation for one in given]
+    right = {one.agent_id: one.correct for one in judge_outcomes(flood(), final, observations, ())}
+    assert right == {name: level < 41 for name, level in said.items()}
+    first = replace(final, compile_inputs=replace(final.compile_inputs, compiler_version="assay-0.1.0"))
+    assert not any(one.correct for one in judge_outcomes(flood(), first, observations, ()))
 
 
 def test_of_a_false_claim_those_are_wrong_who_said_it_and_nobody_is_right() -> None:

@@ -170,6 +170,7 @@ def test_a_state_is_checked_against_its_hashes_its_signature_and_the_ledger(desk
     checked = check_truth(desk.tools, TENANT, render_truth_state(state))
     assert checked.holds
     assert {check.name: check.holds for check in checked.checks} == dict.fromkeys(StateCheckName, True)
+    assert "that no later state of the key replaced it" in checked.not_proven
 
 
 @pytest.mark.clause("kaori", "12.2")
@@ -207,6 +208,8 @@ def test_without_a_ledger_that_check_is_not_passed_but_left_out(desk: TruthDesk)
     checked = check_state(_latest(desk), ring)
     assert checked.holds
     assert checked.checks[-1].holds is None
+    assert checked.not_proven[0] == "that a ledger holds this state"
+    assert len(checked.not_proven) == 4
     assert not check_state(_latest(desk), KeyRing()).holds
 
 

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from assay.flows.errors.verdicts import InvalidGraphError
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.verdicts.graph_impact import graph_impact
+from assay.flows.verdicts.inspect_graph import list_graph_history
 from assay.flows.verdicts.load_graph import load_graph
 from assay.flows.verdicts.release_graph import release_graph
 from assay.flows.verdicts.review_graph import review_graph
@@ -20,6 +21,7 @@ from assay.kernel.ledger import EntryKind
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.graph.graph import NoticeCode
 from assay.verdicts.graph.open import SovereigntyMode, sign_graph
+from assay.verdicts.graph.upgrade_document import upgrade_document
 from tests.contract._kit import refused
 from tests.flows._node import TENANT, damage
 from tests.flows._verdicts import (
@@ -91,8 +93,8 @@ def test_a_reviewer_sees_what_changed(desk: VerdictDesk) -> None:
     desk.judge_by(rule("limit"))
     later = graph_document(rule("limit", value=30), rule("new"), compiled_at="2026-02-01T00:00:00Z")
     shown = review_graph(desk.tools, later, credential=desk.operator, at=desk.start).ticket.shown
-    assert "value: 35 -> 30" in shown
-    assert "rule new added" in shown
+    assert "so2 must not exceed 35 became so2 must not exceed 30 (stricter)." in shown
+    assert 'Rule "The new rule" (new) was added; it applies to' in shown
     assert shown.splitlines()[-1].startswith("content hash: sha256:")
 
 
@@ -270,6 +272,8 @@ def test_the_impact_of_a_graph_is_told_before_it_is_loaded(desk: VerdictDesk) ->
     assert [one.telemetry_id for one in impact.changes if one.rule_id == "limit"] == ["t-2", "t-3"]
     assert [(one.rule_id, one.changed) for one in impact.rules] == [("gone", 4), ("new", 4), ("limit", 2)]
     assert impact.rules[2].moves == {"CLEAR -> FLAG": 2}
+    examples = {one.rule_id: [each.telemetry_id for each in one.examples] for one in impact.rules}
+    assert examples == {"gone": ["t-0", "t-1", "t-2"], "new": ["t-0", "t-1", "t-2"], "limit": ["t-2", "t-3"]}
     assert [(one.subject, one.changed) for one in impact.subjects] == [("stack", 10)]
     assert desk.head() == head
     few = graph_impact(desk.tools, candidate, credential=desk.operator, at=desk.at(minutes=7), limit=1)
@@ -311,3 +315,40 @@ def test_the_windows_of_a_candidate_look_back_at_the_past(desk: VerdictDesk) -> 
     impact = graph_impact(desk.tools, candidate, credential=desk.operator, at=desk.at(minutes=7))
     found = {one.telemetry_id: one.after for one in impact.changes if one.rule_id == "average"}
     assert found == {"a": Verdict.FLAG, "b": Verdict.FLAG, "c": Verdict.CLEAR}
+
+
+@pytest.mark.clause("ski", "2.1.2")
+def test_the_history_names_who_reviewed_and_what_changed(desk: VerdictDesk) -> None:
+    """Everything in the ledger's order: handed in, accepted, signed, put into use, in words."""
+    desk.judge_by(rule("limit"))
+    desk.judge_by(rule("limit", value=30), compiled_at="2026-02-01T00:00:00Z")
+    rejected = graph_document(rule("limit", value=99), compiled_at="2026-03-01T00:00:00Z")
+    desk.review(rejected, "reject")
+    found = list_graph_history(desk.tools, TENANT)
+    kinds = [one.kind.value for one in found]
+    assert [kind for kind in kinds if kind != "added"] == ["accepted", "activated", "accepted", "activated", "rejected"]
+    assert [one.sequence_number for one in found] == sorted(one.sequence_number for one in found)
+    first, second = [one for one in found if one.kind.value == "activated"]
+    assert (first.reviewers, first.changes, first.name) == (("user:rita",), (), "test")
+    assert second.by == "user:olga"
+    assert any("so2 must not exceed 35 became so2 must not exceed 30 (stricter)." in one for one in second.changes)
+    assert [(one.by, one.note) for one in found if one.kind.value == "rejected"] == [("user:rita", "read")]
+
+
+@pytest.mark.clause("ski", "11.2")
+def test_a_graph_of_another_implementation_comes_into_use_by_an_upgrade_and_a_review(desk: VerdictDesk) -> None:
+    """Refused as it came; after one upgrade people read it, an anchor signs it, and strict mode judges by it."""
+    came = json.loads(graph_document(rule("limit")))
+    came["edges"] = [edge for edge in came["edges"] if edge["type"] != "cited_by"]
+    for node in (node for array in came["nodes"].values() for node in array):
+        node["version"] = "3.1.4"
+    with refused("graph.invalid"):
+        desk.review(json.dumps(came).encode())
+    upgraded = upgrade_document(json.dumps(came).encode())
+    assert upgraded.is_valid
+    document = json.dumps(upgraded.document).encode()
+    with refused("graph.draft"):
+        desk.load(sign_graph(document, GRAPH_KEY.public_key, GRAPH_KEY.sign))
+    desk.load(desk.release(document).document)
+    desk.thinks(HonestModel(document))
+    assert desk.decide({"so2": 40}).overall.verdict is Verdict.FLAG

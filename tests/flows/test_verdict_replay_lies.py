@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 import assay.flows.verdicts.judge_record as judging
 import assay.flows.verdicts.prepare_verdict as preparing
-from assay.flows.identity.amend_principal import amend_principal
 from assay.flows.verdicts.replay_verdict import replay_verdicts
 from assay.identity.principal import PrincipalChange
 from assay.kernel.ids import PrincipalId
@@ -22,6 +21,7 @@ from assay.verdicts.record import seal_envelope
 from assay.verdicts.replay import ReplayResult
 from assay.verdicts.window import facts_at
 from assay.verdicts.window_fact import buffer_record
+from tests.acting import amend_principal
 from tests.flows._node import TENANT, damage
 from tests.flows._people import ADMIN
 from tests.flows._verdicts import KeyInHand, VerdictDesk, opened_verdicts, rule

@@ -16,9 +16,6 @@ import pytest
 from msgspec.structs import replace
 
 from assay.adapters.reasoning.scripted import ScriptedReasoner
-from assay.flows.identity.add_principal import add_principal
-from assay.flows.identity.issue_api_key import issue_api_key
-from assay.flows.identity.revoke_api_key import revoke_api_key
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.verdicts import evaluate_many as evaluating
 from assay.flows.verdicts.decide_many import Asked
@@ -33,6 +30,7 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.model import ModelError, ModelWeightsError
 from assay.verdicts.envelope import ModelAnswer, Verdict, VerdictPath
 from assay.verdicts.reason import RawReply, ReasonRequest
+from tests.acting import add_principal, issue_api_key, revoke_api_key
 from tests.contract._kit import refused
 from tests.flows._node import TENANT
 from tests.flows._people import ADMIN, FailingAtTheEnd, LostError, at_once

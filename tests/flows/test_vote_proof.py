@@ -8,7 +8,6 @@ import orjson
 import pytest
 from msgspec.structs import replace as changed
 
-from assay.flows.identity.amend_principal import amend_principal
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.ledger.own_keys import own_key_ring_in
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
@@ -36,6 +35,7 @@ from assay.truth.observation import parse_observation
 from assay.truth.snapshot import parse_snapshot
 from assay.truth.state import parse_truth_state, shown_hash
 from assay.truth.vote import parse_vote, render_vote, vote_hash
+from tests.acting import amend_principal
 from tests.flows._node import TENANT
 from tests.flows._people import ADMIN
 from tests.flows._truth import TruthDesk, critical_flood, opened_truth

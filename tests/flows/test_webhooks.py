@@ -11,17 +11,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from assay.adapters.webhooks.sender import HttpWebhookSender
 from assay.delivery.errors import InvalidWebhookError
 from assay.delivery.webhook import MOST_ATTEMPTS, Webhook
-from assay.flows.delivery.keep_webhooks import (
-    add_webhook,
-    list_dead,
-    list_webhooks,
-    remove_webhook,
-    replay_webhook,
-)
+from assay.flows.delivery.keep_webhooks import list_webhooks
 from assay.flows.delivery.post_webhook import Interrupted, post_due, post_event
 from assay.flows.errors import NotFoundError
 from assay.kernel.ledger import EntryKind
 from assay.ports.events import OutboxEvent
+from tests.delivering import add_webhook, list_dead, remove_webhook, replay_webhook
 from tests.flows._people import ADMIN, TENANT, Desk, opened_desk
 from tests.receiver import Received, Receiver, receiving
 
@@ -203,6 +198,12 @@ def test_a_webhook_begins_with_its_own_adding_and_ends_when_removed(desk: Desk) 
 
 def test_an_address_that_cannot_be_used_is_refused_and_nothing_recorded(desk: Desk) -> None:
     before = len(list_webhooks(desk.tools, TENANT))
-    with pytest.raises(InvalidWebhookError):
-        _add(desk, "gopher://example.org/")
+    for url in (
+        "gopher://example.org/",
+        "https://169.254.169.254/x",
+        "https://[fe80::1]/",
+        "https://[::ffff:a9fe:a9fe]/",
+    ):
+        with pytest.raises(InvalidWebhookError):
+            _add(desk, url)
     assert len(list_webhooks(desk.tools, TENANT)) == before

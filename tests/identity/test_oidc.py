@@ -47,6 +47,11 @@ def test_a_token_for_this_login_is_taken(change: dict[str, object]) -> None:
     _verify(**change)
 
 
+def test_a_token_that_ends_with_the_calendar_is_taken() -> None:
+    """The last second that a date can have: nothing is added to it."""
+    _verify(exp=253402300799)
+
+
 @pytest.mark.parametrize(
     "change",
     [

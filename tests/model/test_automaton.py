@@ -11,12 +11,15 @@ from assay.model.automaton import compile_plan
 from assay.model.choice import Pick
 from assay.model.errors import GrammarFormError
 from assay.model.judge import judge, judge_many
+from assay.verdicts.case import open_case, parse_case
 from assay.verdicts.docket import Docket, open_docket
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.graph.obligation import PredicateName
+from assay.verdicts.prompt import FIRST_TEMPLATE_ID
+from assay.verdicts.reason import build_request
 from assay.verdicts.reply import parse_reply
 from assay.verdicts.telemetry import Telemetry
-from tests.model.networks import asked, small_engine
+from tests.model.networks import asked, shipped_engine, small_engine
 from tests.verdicts.judging import docket_of, exemption, flat, obligation, record
 
 DOCKET = docket_of(
@@ -100,13 +103,14 @@ def test_a_case_without_obligations_has_one_answer(docket: Docket) -> None:
 
 
 def test_reasoning_that_has_no_room_gives_the_conclusions_alone() -> None:
-    waivers = [exemption(f"x-{n}", " and ".join(f"m{part} == {part}" for part in range(7))) for n in range(2)]
+    waivers = [exemption(f"x-{n}", " and ".join(f"m{part} == {part}" for part in range(3))) for n in range(2)]
     many = [obligation(f"ob-{n:02}", "must_not_exceed", f"a{n}", 5) for n in range(40)]
     docket = docket_of(*many, exempted={one.id: waivers for one in many})
     answer = judge(small_engine(), *asked(docket, record({"a1": 4})))
     parsed = parse_reply(answer.text, docket.choices).answer
     assert parsed is not None
     assert len(parsed.reasoning) < 4096
+    assert parsed.reasoning.startswith("o0 ")
 
 
 def _other(grammar: bytes, **changes: object) -> bytes:
@@ -156,3 +160,73 @@ def test_nothing_in_a_record_speaks_to_the_model() -> None:
 
 def _with_fuel(text: str) -> Telemetry:
     return record({"air": {"nox": 51}, "fuel": text, "note": text})
+
+
+@pytest.mark.parametrize(
+    ("obligations", "measurement", "told"),
+    [
+        (
+            [{"id": "a", "type": "must_not_exceed", "metric": "m", "value": 50, "unit": "mg/m3"}],
+            {"m": {"value": 48.5, "unit": "mg/m3"}},
+            "`a`: observed 48.5 mg/m3 is less than the limit 50 mg/m3: satisfied. So CLEAR.",
+        ),
+        (
+            [{"id": "a", "type": "must_be_within", "metric": "m", "value": [1, 5]}],
+            {"m": 7},
+            (
+                "`a`: observed 7 is more than the lower limit 1 "
+                "and observed 7 is more than the upper limit 5: breached. So FLAG."
+            ),
+        ),
+        (
+            [{"id": "a", "type": "must_be_one_of", "metric": "m", "value": ["x", "y"]}],
+            {"m": "z"},
+            '`a`: observed "z" is not one of the 2 that are named: breached. So FLAG.',
+        ),
+        (
+            [{"id": "a", "type": "must_be_above", "metric": "m", "value": 1e30}],
+            {"m": -2.5e-9},
+            "`a`: observed -2.5e-9 is less than the limit 1.0e30: breached. So FLAG.",
+        ),
+        (
+            [{"id": "a", "type": "must", "metric": "m"}, {"id": "b", "type": "must_levitate", "metric": "m"}],
+            {"n": 1},
+            "`a`: no value is given: undetermined; `b`: a person must judge: left to a person. So DISCRETIONARY.",
+        ),
+    ],
+)
+def test_the_reasoning_is_told_in_sentences_and_kept_in_symbols(
+    obligations: list[dict[str, object]], measurement: dict[str, object], told: str
+) -> None:
+    opened = open_case(parse_case({"obligations": obligations, "measurement": measurement}))
+    request = build_request(opened.docket, opened.telemetry, opened.facts, seed=0)
+    answer = judge(shipped_engine(), request.prompt, bytes(request.grammar))
+    assert json.loads(answer.text)["reasoning"] == told
+    assert answer.notation is not None
+    assert answer.notation.startswith("o0 ")
+    first = build_request(opened.docket, opened.telemetry, opened.facts, seed=0, template_id=FIRST_TEMPLATE_ID)
+    before = judge(shipped_engine(), first.prompt, bytes(first.grammar))
+    assert json.loads(before.text)["reasoning"] == answer.notation
+    assert before.notation is None
+
+
+def test_a_recency_is_told_in_seconds() -> None:
+    case = {
+        "obligations": [{"id": "a", "type": "must_be_recorded_within", "metric": "m", "value": 1, "unit": "h"}],
+        "measurement": {"n": 1},
+        "earlier": [{"ago": 1800, "measurement": {"m": 1}}],
+    }
+    opened = open_case(parse_case(case))
+    request = build_request(opened.docket, opened.telemetry, opened.facts, seed=0)
+    answer = judge(shipped_engine(), request.prompt, bytes(request.grammar))
+    told = "`a`: observed 1800 s is less than the limit 3600 s: satisfied. So CLEAR."
+    assert json.loads(answer.text)["reasoning"] == told
+
+
+def test_a_line_without_a_node_is_named_by_the_doubt_that_it_stands_for() -> None:
+    prompt, grammar = asked(DOCKET, RECORD)
+    lines = prompt.count("\no", prompt.rindex("\ncase\n"))
+    plan = compile_plan(prompt.removesuffix("answer\n") + f"o{lines} must ~\nanswer\n", grammar)
+    assert plan.names is not None
+    assert [one.name for one in plan.names][-1] == "jurisdiction"
+    assert len(plan.names) == len(plan.lines)

@@ -4,12 +4,15 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from assay.model.engine import MAX_ROW, Position
+from assay.model.engine import MAX_ROW, Position, split_rows
 from assay.model.errors import CaseSizeError
 from tests.model.networks import ROOT, SMALL, small_engine
 from tests.scale import LONG
@@ -106,3 +109,25 @@ def test_numpy_is_not_loaded_with_the_package() -> None:
     ]
     code = f"import sys, {', '.join(modules)}; assert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT / "src")}, check=True)
+
+
+@given(lengths=st.lists(st.integers(1, MAX_ROW), max_size=200))
+def test_rows_are_computed_in_groups_that_need_little_memory(lengths: list[int]) -> None:
+    groups = list(split_rows(lengths))
+    assert [number for group in groups for number in group] == list(range(len(lengths)))
+    for group in groups:
+        longest = max(lengths[number] for number in group)
+        assert len(group) <= 32
+        assert len(group) == 1 or len(group) * longest**2 <= 32 * 128 * 128
+
+
+def test_many_long_rows_need_no_more_memory_than_a_few() -> None:
+    engine = small_engine()
+    rows = [[(1 + (place + row) % 200, 0, place % 48) for place in range(400)] for row in range(48)]
+    tracemalloc.start()
+    try:
+        engine.score_rows(rows, [[399]] * len(rows))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 64 * 1024 * 1024

@@ -3,6 +3,7 @@
 import pytest
 
 from assay.model.errors import CaseFormError, CaseSizeError
+from assay.model.form import FIRST, SECOND
 from assay.model.tokenizer import ASKED, read_case, read_line
 from assay.model.vocabulary import IDS, VOCABULARY
 
@@ -32,9 +33,31 @@ def test_a_comparison_is_numbered_and_its_places_counted_from_its_start() -> Non
 
 
 def test_a_name_beyond_those_that_have_a_number_is_one_that_is_not_the_observed() -> None:
-    line = read_line("o0 must_be_one_of u u s0 : s31 s32 s4000", 0)
+    line = read_line("o0 must_be_one_of u u s0 : s31 s32 s4000", 0, FIRST)
     assert line.tokens[5:] == (IDS["s31"], IDS["s31"], IDS["s31"])
     assert IDS["s31"] != IDS["s0"]
+
+
+def test_members_have_places_and_names_in_turns_and_none_has_that_of_the_observed() -> None:
+    """Every member of a long set is read as one of the first twenty are, which training saw most often."""
+    members = " ".join(f"s{number}" for number in range(1, 65))
+    line = read_line(f"o0 must_be_one_of u u s0 : {members}", 0)
+    assert line.tokens[5:25] == tuple(IDS[f"s{number}"] for number in range(1, 21))
+    assert line.tokens[25:45] == line.tokens[5:25]
+    assert line.places[5:25] == tuple(range(5, 25))
+    assert line.places[25:45] == line.places[5:25]
+    assert IDS["s0"] not in line.tokens[5:]
+    short = read_line("o0 must u u t : _ x must_be_one_of u u s0 : s1 s2 s3 s4 s5 s6 s0", 0)
+    assert short.places[-7:] == (6, 7, 8, 9, 10, 6, 7)
+    assert short.tokens[-3:] == (IDS["s5"], IDS["s1"], IDS["s0"])
+
+
+def test_a_prompt_of_the_first_template_is_read_as_it_was() -> None:
+    lines = f"case\no0 must u u t : _{' x ~' * 15}\nanswer\n"
+    (line,) = read_case(f"{FIRST.template_id}\n{lines}")
+    assert len(line.starts) == 16
+    with pytest.raises(CaseSizeError, match="expected at most 7 comparisons"):
+        read_case(f"{SECOND.template_id}\n{lines}")
 
 
 @pytest.mark.parametrize(

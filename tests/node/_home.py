@@ -8,7 +8,6 @@ from typing import Any
 
 import assay
 from assay.adapters.clock import SystemClock
-from assay.identity.principal import PrincipalChange
 from assay.identity.risk import RiskTier
 from assay.kernel.instant import render_instant
 from assay.node import Node
@@ -106,15 +105,15 @@ def _people(node: Node) -> dict[str, str]:
         ("otto", {"roles": ("ops_team",)}),
         ("amira", {"roles": (), **_ASKS}),
     ):
-        node.add_principal(f"user:{name}", password=PASSWORD, granted=PrincipalChange(**granted))
-        keys[name] = node.log_in(f"user:{name}", PASSWORD)
+        node.add_principal(f"user:{name}", kind="person", password=PASSWORD, **granted)
+        keys[name] = str(node.log_in(f"user:{name}", password=PASSWORD).session_token)
     for name, kind, granted in (
         ("service:sensor", "service", _ASKS),
         ("service:gateway", "service", {"roles": ("relay",), **_ASKS}),
         ("ai:planner", "agent", {"risk_ceiling": RiskTier.DELETE}),
     ):
-        node.add_principal(name, kind=kind, granted=PrincipalChange(**granted))
-        keys[name.partition(":")[2]] = node.issue_key(name)
+        node.add_principal(name, kind=kind, **granted)
+        keys[name.partition(":")[2]] = str(node.issue_key(name).api_key)
     return keys
 
 
@@ -123,11 +122,11 @@ def _law(node: Node, keys: dict[str, str]) -> None:
     olga = keys["olga"]
     document = graph_document(rule("SO2"), rule("NOX", tier="high", metric="nox", value=10))
     asked = node.review_graph(document, credential=olga)
-    node.answer_ticket(asked.ticket.id, "accept", seen=asked.ticket.shown_hash, reason="read", credential=keys["rita"])
+    node.acting(keys["rita"]).answer_ticket(asked.ticket.id, "accept", seen=asked.ticket.shown_hash, reason="read")
     signed = node.release_graph(asked.content_hash, credential=olga)
     node.load_graph(signed.document, credential=olga)
     node.release_contract(contract_text("flood_v1"), schema_bytes("flood_v1"), credential=olga)
     node.register_policy(POLICY, credential=olga)
-    node.register_rule(RULE, "At least 10 % of the draught.", domains=["maritime"], credential=olga)
-    node.register_query(SLUG, description="is there enough water", domain="maritime", rules=[RULE], credential=olga)
-    node.grant_reporter("service:sensor", ["MAR-*"], credential=olga)
+    node.acting(olga).register_rule(RULE, "At least 10 % of the draught.", domains=["maritime"])
+    node.acting(olga).register_query(SLUG, description="is there enough water", domain="maritime", rules=[RULE])
+    node.acting(olga).grant_reporter("service:sensor", ["MAR-*"])

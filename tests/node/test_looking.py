@@ -47,12 +47,12 @@ def test_contracts_standings_and_windows(home: Home, node: Node) -> None:
 def test_rules_are_certified_and_root_causes_concluded(home: Home, node: Node) -> None:
     """What failed three times is asked about; a person says why, and what is taught follows."""
     rita = home.keys["rita"]
-    asked = node.ask_certification(RULE, credential=rita)
-    node.certify_rule(RULE, seen=asked.shown_hash, reason="I stand by it", credential=rita)
+    asked = node.acting(rita).ask_certification(RULE)
+    node.acting(rita).certify_rule(RULE, seen=asked.shown_hash, reason="I stand by it")
     assert node.rule(RULE).certifications
     node.answers(SLUG, rules=[RULE])(lambda _question: "yes")
     for number in range(3):
-        answer = node.ask(SLUG, credential=home.keys["amira"])
+        answer = node.acting(home.keys["amira"]).ask(SLUG)
         marked = answer.body.annotation
         failed = signal(
             "failure",
@@ -61,16 +61,17 @@ def test_rules_are_certified_and_root_causes_concluded(home: Home, node: Node) -
             strands_available=list(marked.strands_present),
             strand_missing=list(marked.strands_missing),
         )
-        node.outcome(failed, key=f"k-{number}", credential=home.keys["sensor"])
-    (item,) = node.root_causes(open_only=True)
+        node.acting(home.keys["sensor"]).outcome(failed, idempotency_key=f"k-{number}")
+    (item,) = node.root_causes(open=True)
     assert item.ticket is not None
     assert node.root_cause(item.item.item_id).item == item.item
-    node.conclude_root_cause(
-        item.item.item_id, "B", "the tide was misread", seen=item.ticket.shown_hash, credential=rita
+    concluded = node.acting(rita).conclude_root_cause(
+        item.item.item_id, failure_category="B", siddhanta="the tide was misread", seen=item.ticket.shown_hash
     )
-    assert node.root_causes(open_only=True) == ()
+    assert concluded.pair_id is not None
+    assert list(node.root_causes(open=True)) == []
     assert node.training_pairs().startswith(b"[")
     assert [one.slug for one in node.queries()] == [SLUG]
-    assert node.shortfalls(query_type="other") == ()
-    assert len(node.alerts()) <= 1
+    assert list(node.shortfalls(query_type="other")) == []
+    assert len(list(node.alerts())) <= 1
     assert node.gate_policies().active_id == "default"

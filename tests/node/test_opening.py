@@ -9,6 +9,7 @@ import pytest
 
 import assay
 from assay.flows.errors.identity import NotSignedInError
+from assay.identity.errors import RoleMissingError
 from assay.kernel.errors import Blame, Error
 from assay.node import Node
 from assay.node.errors import FrozenTableError, HomeMissingError, NodeClosedError, NodeError, ReadOnlyNodeError
@@ -53,8 +54,8 @@ def test_closing_twice_does_nothing_and_using_afterwards_is_refused(node: Node) 
         lambda: node.append({"n": 1}),
         lambda: node.state("k"),
         lambda: node.evaluate({}, credential="x"),
-        lambda: node.ask(SLUG, credential="x"),
-        node.tickets,
+        lambda: node.acting("x").ask(SLUG),
+        lambda: list(node.tickets()),
         lambda: node.estimate("how deep"),
         lambda: node.answers("x"),
         lambda: node.aio,
@@ -71,12 +72,12 @@ def test_an_auditor_reads_beside_the_writer_and_writes_nothing(home: Home, node:
     before = sorted(one.name for one in home.folder.rglob("*") if "marks" in one.parts)
     with assay.open(home.folder, read_only=True) as auditor:
         assert auditor.audit(full=True).holds
-        assert auditor.prove_entry(receipt.sequence_number).entry_hash == bundle.entry_hash
+        assert auditor.prove_entry(receipt.sequence_number) == bundle
         assert auditor.verify(bundle).holds
         for write in (
             lambda: auditor.append({"n": 2}),
             auditor.sign_checkpoint,
-            lambda: auditor.ask(SLUG, credential=home.keys["amira"]),
+            lambda: auditor.acting(home.keys["amira"]).ask(SLUG),
             lambda: auditor.evaluate({}, credential=home.keys["sensor"]),
             lambda: auditor.compile_state("k"),
         ):
@@ -92,15 +93,18 @@ def test_who_shows_no_credential_does_nothing_in_anybodys_name(node: Node) -> No
     with pytest.raises(NotSignedInError):
         node.ask(SLUG)
     with pytest.raises(NotSignedInError):
-        node.ask(SLUG, credential="ak_nobody.nothing")
+        node.acting("ak_nobody.nothing").ask(SLUG)
 
 
 def test_a_credential_of_the_opening_is_used_for_everything(home: Home) -> None:
     with assay.open(home.folder, credential=home.keys["amira"]) as node:
         node.answers(SLUG)(lambda _question: "clear")
         assert node.ask(SLUG).body.output == "clear"
-        [note] = node.entries(first=node.append({"seen": "a gull"}).sequence_number)
-        assert "user:amira" in note.text
+        with pytest.raises(RoleMissingError):
+            node.append({"seen": "a gull"})
+    with assay.open(home.folder, credential=home.keys["olga"]) as node:
+        note = node.entry(node.append({"seen": "a gull"}).sequence_number)
+        assert "user:olga" in note.text
 
 
 def test_answerers_are_added_before_the_first_question(home: Home, node: Node) -> None:
@@ -109,7 +113,7 @@ def test_answerers_are_added_before_the_first_question(home: Home, node: Node) -
         return "clear"
 
     assert callable(under_keel)
-    assert node.ask(SLUG, credential=home.keys["amira"]).body.output == "clear"
+    assert node.acting(home.keys["amira"]).ask(SLUG).body.output == "clear"
     with pytest.raises(FrozenTableError):
         node.answers("other")
 
@@ -125,7 +129,7 @@ def test_strands_are_added_before_the_first_question_and_are_checked_then(home: 
     node.answers(SLUG, rules=[RULE])(lambda _question: "clear")
     node.strand("x-pilot", **told)(lambda question, _rules: f"log of {question.query_type}")
     node.strand("x-tug", **told)(lambda _question, _rules: 1 / 0)  # type: ignore[arg-type, return-value]  # it fails
-    body = node.ask(SLUG, credential=home.keys["amira"]).body
+    body = node.acting(home.keys["amira"]).ask(SLUG).body
     assert "x-pilot" in body.annotation.strands_present
     assert "x-tug" in body.annotation.strands_missing
     with pytest.raises(FrozenTableError):

@@ -41,12 +41,12 @@ def test_a_subscriber_hears_what_was_recorded_and_goes_on_where_it_was(home: Hom
         node.subscribe("mailer", heard.put)
         with pytest.raises(SubscriptionTakenError):
             node.subscribe("mailer", heard.put)
-        node.register_rule("MAR-1", "Slow down.", domains=["maritime"], credential=home.keys["olga"])
+        node.acting(home.keys["olga"]).register_rule("MAR-1", "Slow down.", domains=["maritime"])
         known = _newest(node)
         assert _positions(heard, known) == list(range(1, known + 1))
     with assay.open(home.folder) as node:
         node.subscribe("mailer", heard.put)
-        node.register_rule("MAR-2", "Stop.", domains=["maritime"], credential=home.keys["olga"])
+        node.acting(home.keys["olga"]).register_rule("MAR-2", "Stop.", domains=["maritime"])
         assert _positions(heard, _newest(node)) == list(range(known + 1, _newest(node) + 1))
         (facts,) = node.subscribers()
         assert (facts.name, facts.failures) == ("mailer", 0)
@@ -60,9 +60,7 @@ def test_what_a_graph_should_not_say_any_more_is_in_the_log(
     document["nodes"]["rules"][0]["track"] = "a"
     written = json.dumps(stamp_versions(document)).encode()
     asked = node.review_graph(written, credential=home.keys["olga"])
-    node.answer_ticket(
-        asked.ticket.id, "accept", seen=asked.ticket.shown_hash, reason="read", credential=home.keys["rita"]
-    )
+    node.acting(home.keys["rita"]).answer_ticket(asked.ticket.id, "accept", seen=asked.ticket.shown_hash, reason="read")
     signed = node.release_graph(asked.content_hash, credential=home.keys["olga"])
     loaded = node.load_graph(signed.document, credential=home.keys["olga"])
     (notice,) = loaded.notices

@@ -53,14 +53,15 @@ def test_a_room_says_what_it_is_for_and_what_it_may_import(package: Path) -> Non
 
 @pytest.mark.parametrize("module", _MODULES, ids=_place)
 def test_all_names_exactly_what_a_module_defines(module: Path) -> None:
-    """Public functions and classes are in `__all__`, nothing in it is foreign, and no name is there twice."""
+    """Where a module has `__all__`, it lists every public name once and nothing foreign; most modules need none."""
     tree = ast.parse(module.read_text())
     declared = _declared(tree)
+    if declared is None:
+        return
     defined = {
         node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef)
     }
     public = {name for name in defined if not name.startswith("_")}
-    assert declared is not None, f"{_place(module)} has no `__all__`"
     assert len(declared) == len(set(declared))
     assert public <= set(declared)
     assert set(declared) <= defined | _assigned(tree) | _raised_from_private_modules(tree)

@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 
 _ROOT = Path(__file__).resolve().parents[2]
 # Extras that nobody needs to see it work; only the tests install them.
-_HEAVY = frozenset({"dask", "images", "llamacpp", "mcp", "prove"})
+_HEAVY = frozenset({"dask", "documents", "images", "llamacpp", "mcp", "meaning", "pdf", "prove", "units"})
 _LISTS = sorted((_ROOT / "requirements").glob("*.txt"), key=lambda path: path.name)
 
 

@@ -91,12 +91,12 @@ def test_the_announce_of_another_implementation_is_read() -> None:
     plain = _unsigned(base_url=None, instance_id=None, sequence=None, ttl_hours=None)
     assert (plain.announce.instance_id, plain.announce.sequence) == ("port-4080", None)
     assert plain.announce.ttl_hours == DEFAULT_TTL_HOURS
-    assert _judge(plain, keys={}, origin=Origin.LOOPBACK).accepted
-    lease = _lease(plain, keys={}, origin=Origin.LOOPBACK)
-    again = _judge(plain, lease, keys={}, origin=Origin.LOOPBACK)
+    assert _judge(plain, keys={}, origin=Origin.LISTED).accepted
+    lease = _lease(plain, keys={}, origin=Origin.LISTED)
+    again = _judge(plain, lease, keys={}, origin=Origin.LISTED)
     assert again.refusal is AnnounceRefusal.REPLAYED
     newer = _unsigned(base_url=None, instance_id=None, sequence=None, at=later(seconds=1))
-    assert _judge(newer, lease, keys={}, origin=Origin.LOOPBACK).accepted
+    assert _judge(newer, lease, keys={}, origin=Origin.LISTED).accepted
 
 
 def test_an_announce_may_be_timed_to_the_nanosecond() -> None:
@@ -106,19 +106,40 @@ def test_an_announce_may_be_timed_to_the_nanosecond() -> None:
     assert _judge(finer).accepted
 
 
-def test_unsigned_counts_only_from_loopback_or_where_allowed() -> None:
-    assert _judge(_unsigned(), keys={}).refusal is AnnounceRefusal.UNSIGNED
-    assert _judge(_unsigned(), keys={}, origin=Origin.LOOPBACK).accepted
-    assert _judge(_unsigned(), keys={}, policy=AnnouncePolicy(allow_unsigned=True)).accepted
+def test_unsigned_counts_only_from_listed_networks() -> None:
+    plain = _unsigned(base_url=None)
+    assert _judge(plain, keys={}).refusal is AnnounceRefusal.UNSIGNED
+    assert _judge(plain, keys={}, origin=Origin.LISTED).accepted
+
+
+def test_an_unsigned_announce_names_no_other_host_than_its_sender() -> None:
+    """Else anybody in a listed network could have us fetch from a machine of their choice."""
+    for url in ("http://169.254.169.254/latest", "http://10.0.0.9:1", "http://127.0.0.1.example", "http://10.0.0.8@x"):
+        told = _unsigned(base_url=url)
+        found = _judge(told, keys={}, origin=Origin.LISTED, address="10.0.0.8")
+        assert found.refusal is AnnounceRefusal.FOREIGN_ADDRESS
+    own = _unsigned(base_url="http://10.0.0.8:4080")
+    assert _judge(own, keys={}, origin=Origin.LISTED, address="10.0.0.8").accepted
+    assert _judge(own, keys={}, origin=Origin.LISTED).refusal is AnnounceRefusal.FOREIGN_ADDRESS
+    assert _judge(_signed(), address="10.0.0.8").accepted
+
+
+@pytest.mark.parametrize(
+    ("address", "url"),
+    [("10.0.0.8", "http://10.0.0.8:4080"), ("2001:db8::1", "http://[2001:db8::1]:4080"), (None, None)],
+)
+def test_a_service_without_an_address_is_where_it_announced_from(address: str | None, url: str | None) -> None:
+    told = _unsigned(base_url=None)
+    found = _judge(told, keys={}, origin=Origin.LISTED, address=address)
+    assert follow_announce(None, told, found, at=NOON, address=address).base_url == url
 
 
 @pytest.mark.parametrize("event", list(AnnounceEvent))
 def test_who_signs_is_never_heard_unsigned(event: AnnounceEvent) -> None:
-    """Not even from loopback: leaving the signature out would be the easiest forgery of all."""
+    """Not even from a listed network: leaving the signature out would be the easiest forgery of all."""
     forged = _unsigned(event=event, sequence=9)
-    lax = AnnouncePolicy(allow_unsigned=True)
-    assert _judge(forged, origin=Origin.LOOPBACK, policy=lax).refusal is AnnounceRefusal.SPOOFED
-    assert _judge(forged, _lease(), keys={}, origin=Origin.LOOPBACK, policy=lax).refusal is AnnounceRefusal.SPOOFED
+    assert _judge(forged, origin=Origin.LISTED).refusal is AnnounceRefusal.SPOOFED
+    assert _judge(forged, _lease(), keys={}, origin=Origin.LISTED).refusal is AnnounceRefusal.SPOOFED
 
 
 def test_only_a_known_key_of_this_service_counts() -> None:

@@ -140,11 +140,16 @@ def test_a_claimed_fact_needs_its_evidence() -> None:
         retrieved_at=parse_instant("2026-01-01T00:00:00Z"),
     )
 
-    @assay.claimed(origin_agent="ai:reader", claim_type="FACT", if_wrong_cost="a boat runs aground")
+    caveats: list[str] = []
+
+    @assay.claimed(
+        origin_agent="ai:reader", claim_type="FACT", if_wrong_cost="a boat runs aground", on_caveats=caveats.extend
+    )
     def fact(*pointers: EvidencePointer) -> assay.Claimed[str]:
         return assay.Claimed(value="deep", statement="It is deep.", uncertainty=_SURE, evidence=pointers)
 
     assert fact(seen) == "deep"
+    assert caveats == ["fact: this node never saw the content of `https://data.example.org/rivers.csv`"]
     with pytest.raises(HeldBackError, match="expected evidence for a FACT"):
         fact()
 

@@ -23,9 +23,11 @@ from assay.truth.contract import (
     Derivation,
     DerivationStrategy,
     ModifierCondition,
+    RiskProfile,
     SimilarityAction,
     Standing,
 )
+from assay.truth.edition import Edition
 from assay.truth.errors import TruthError
 from assay.truth.evidence import Fingerprint, Resemblance, fingerprint_hash
 from assay.truth.flag import Flag
@@ -329,6 +331,8 @@ def _state(
             authority_count=len(authorities),
             bucket_end=bucket_end,
             compile_time=now,
+            is_critical=contract.risk_profile is RiskProfile.CRITICAL,
+            edition=Edition.SECOND,
         )
     )
     told = {str(flag) for flag in (*flags, *vote_flags, *ruling.flags)}

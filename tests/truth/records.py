@@ -12,7 +12,11 @@ from assay.truth.contract import Contract
 from assay.truth.parse_contract import parse_contract
 
 CONTRACTS = Path(__file__).parents[2] / "examples" / "contracts"
-NAMES = ("coral_bleaching_v1", "flood_v1", "orbital_debris_v1", "research_artifact_v1")
+NAMES = tuple(
+    f"{name}_v{version}"
+    for name in ("coral_bleaching", "flood", "orbital_debris", "research_artifact")
+    for version in (1, 2)
+)
 KEY = "earth:flood:h3:8861892c41fffff:surface:2026-01-07T12:00Z"
 HASH_A, HASH_B, HASH_C = ("a" * 64, "b" * 64, "c" * 64)
 

@@ -35,9 +35,13 @@ def independent_hash(name: str) -> str:
 # From the shipped files by the independent method above; a change of a released contract shows here and in the lock.
 PINNED = {
     "coral_bleaching_v1": "b8c49722c68e9f0f24c2cd8a2245ede445d28f5ae0104e06c2b95a812f4d4442",
+    "coral_bleaching_v2": "9365c21d3a5dc5ed204a165ccd6bb5e2b067b2ecb6f3f7dddb93b3e4aae2eed4",
     "flood_v1": "8c015a208f903d3528fe457f19f80603a6b067667537409c102fe176ef3e7f49",
+    "flood_v2": "e16d2140d4eea9e9f3bc5a492446c4aa922e1085a0bf4ba7857902fbe6f3b73f",
     "orbital_debris_v1": "515b9a1791bc4154616551590319cffdb6987ff08136f189e438b543a3533cc3",
+    "orbital_debris_v2": "4753b3d0349db18a1f95f59b26ac13bf2884521d3bfdb2b7563317b36ee57abb",
     "research_artifact_v1": "1933c38ec8ea5f34f46b227224240fd4c87a7a928c0b9712668066c5b6b95ce6",
+    "research_artifact_v2": "524d0fe3624031f7929e1b3df54ee20a077603bf81ef3ebbf3c4a54a7857f0ee",
 }
 
 

@@ -5,7 +5,6 @@
 
 import json
 from copy import deepcopy
-from decimal import Decimal
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -15,9 +14,11 @@ import yaml  # type: ignore[import-untyped]  # ships no types
 
 from assay.kernel.errors import Error
 from assay.kernel.instant import parse_instant
+from assay.truth._read import read_record
+from assay.truth._wire import canonical_value
 from assay.truth.ai_score import AiScore, parse_ai_score
 from assay.truth.compile import compile_truth_state
-from assay.truth.contract import Contract, Standing
+from assay.truth.contract import Contract
 from assay.truth.observation import HashedObservation, hash_observation, parse_observation
 from assay.truth.parse_contract import parse_contract
 from assay.truth.snapshot import AgentTrust, TrustSnapshot, freeze_snapshot
@@ -87,12 +88,16 @@ def _parsed(text: str) -> Contract:
 
 def _snapshot(trust: dict[str, list[Any]]) -> TrustSnapshot:
     trusts = {
-        f"user:{name}": AgentTrust(
-            standing=Standing(standing), trust_score=Decimal(str(score)), admissible=all(is_admissible)
-        )
-        for name, (standing, score, *is_admissible) in trust.items()
+        f"user:{name}": {
+            "standing": standing,
+            "trust_score": score,
+            "admissible": more[0] if more else True,
+            **({"competence": more[1]} if more[1:] else {}),
+        }
+        for name, (standing, score, *more) in trust.items()
     }
-    return freeze_snapshot("vectors", parse_instant(_at("12:00")), trusts)
+    agents = {name: read_record(canonical_value(one), AgentTrust) for name, one in trusts.items()}
+    return freeze_snapshot("vectors", parse_instant(_at("12:00")), agents)
 
 
 def _observation(place: int, said: dict[str, Any]) -> HashedObservation:

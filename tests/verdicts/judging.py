@@ -128,7 +128,7 @@ def honest(docket: Docket, telemetry: Telemetry, facts: Mapping[str, WindowFact]
         reasoning="as computed",
         formalizable_assertions=state_assertions(docket, telemetry, facts or {}, judgements),
         kg_citations=tuple(docket.citable[check.obligation_id] for check in docket.checks),
-        verdict=expected_verdict(judgements, is_mapped=docket.is_mapped),
+        verdict=expected_verdict(judgements, is_mapped=docket.is_mapped, doubt=docket.doubt),
     )
 
 

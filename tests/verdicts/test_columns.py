@@ -91,7 +91,8 @@ def one_by_one(graph: KnowledgeGraph, records: Sequence[Telemetry]) -> Judged:
         for docket in (open_docket(part_, is_mapped=part.subject is not None) for part_ in parts_of(part)):
             facts = window_facts(docket.plans, one, earlier[one.subject])
             judgements = judge_all(docket, one, facts)
-            found[one.telemetry_id, docket.rule_id] = expected_verdict(judgements, is_mapped=docket.is_mapped)
+            verdict = expected_verdict(judgements, is_mapped=docket.is_mapped, doubt=docket.doubt)
+            found[one.telemetry_id, docket.rule_id] = verdict
         earlier[one.subject].append(buffer_record(one))
     return found
 

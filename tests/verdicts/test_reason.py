@@ -65,7 +65,7 @@ def test_decoding_is_greedy_seeded_and_grammar_bound() -> None:
 def test_provenance_names_weights_graph_prompt_seed_and_grammar() -> None:
     request = build_request(DOCKET, TELEMETRY, {}, seed=7)
     provenance = provenance_of(request, model_weight_hash=WEIGHTS, kg_version_hash=GRAPH)
-    assert provenance.prompt_template_id == "ski.v3.evaluate.1"
+    assert provenance.prompt_template_id == "ski.v3.evaluate.2"
     assert provenance.prompt_template_hash == request.prompt_hash
     assert provenance.structured_grammar_hash == DOCKET.grammar.hash
     assert (provenance.model_weight_hash, provenance.kg_version_hash) == (WEIGHTS, GRAPH)

@@ -15,6 +15,7 @@ from assay.verdicts.reread import reread_docket
 from assay.verdicts.slice import slice_graph
 from tests.contract._kit import refused
 from tests.verdicts.judging import docket_of, exemption, obligation, record
+from tests.verdicts.rulings import dockets_of, document_of, record_of, sliced
 
 _GRAPHS = sorted((Path(__file__).parents[2] / "examples" / "graphs").glob("*.json"))
 _RULE = docket_of(
@@ -77,3 +78,15 @@ def test_a_prompt_that_is_none_of_ours_is_refused(old: str, new: str) -> None:
         reread_docket(text.replace(old, new, 1))
     with refused("receipt.verdict"):
         reread_docket("")
+
+
+@pytest.mark.clause("ski", "7.5")
+@pytest.mark.parametrize(
+    "words", [{"start": "2020-01-01"}, {"start": "2020-01-01T02:00:00+02:00"}, {"summary": None}, {"value": 5.0}]
+)
+def test_a_graph_in_other_words_than_ours_is_read_again_too(words: dict[str, object]) -> None:
+    """Its versions are of the nodes as they were written: a date alone, another offset, a field that is null."""
+    limit = {"id": "oa", "type": "must_not_exceed", "metric": "nox", "value": 5, **words}
+    telemetry = record_of({"nox": 1})
+    [docket] = dockets_of(sliced(document_of([{"id": "r1", "tier": "low", "obligations": [limit]}]), telemetry))
+    _require_reread(docket)

@@ -296,9 +296,13 @@ def test_sub_categories_of_root_causes_can_be_listed(tmp_path: Path) -> None:
 
 
 def test_a_registry_hears_unsigned_announces_only_where_the_operator_says_so() -> None:
-    assert parse_config(GOOD, {}).registry.allow_unsigned is False
-    told = parse_config(GOOD + "[registry]\nallow_unsigned = true\nmax_skew_seconds = 60\n", {}).registry
-    assert (told.allow_unsigned, told.max_skew_seconds) == (True, 60)
+    assert parse_config(GOOD, {}).registry.unsigned_networks == ()
+    told = parse_config(GOOD + "[registry]\nunsigned_networks = ['127.0.0.0/8']\nmax_skew_seconds = 60\n", {}).registry
+    assert (told.unsigned_networks, told.max_skew_seconds) == (("127.0.0.0/8",), 60)
+    with pytest.raises(BadConfigError) as refused:
+        parse_config(GOOD + "[registry]\nunsigned_networks = ['here']\nservice_networks = ['10.0.0.0/40']\n", {})
+    fields = [problem.field for problem in refused.value.problems]
+    assert fields == ["registry.unsigned_networks[0]", "registry.service_networks[0]"]
     for seconds in (0, -1, 86_401):
         with pytest.raises(BadConfigError) as refused:
             parse_config(f"{GOOD}[registry]\nmax_skew_seconds = {seconds}\n", {})

@@ -16,6 +16,7 @@ from assay.config.delivery import PluginName
 from assay.delivery.trigger import BatchRule, Comparison
 from assay.flows.delivery.answerers import Answerers
 from assay.flows.model.train_judge import JudgeTrainer
+from assay.kernel.ids import TenantId
 from assay.wiring import init_node, load_config, open_node, plug_model
 from tests.contract._kit import refused
 
@@ -49,7 +50,7 @@ def test_settings_of_delivery_reach_the_node(tmp_path: Path) -> None:
         assert settings.trigger.batching == BatchRule(window_seconds=60, min_sessions=2)
         assert [*settings.answerers] == ["vessel.ukc-status"]
         assert settings.plugin is not None
-        assert isinstance(settings.plugin.plugin, NearestCasePlugin)
+        assert isinstance(settings.plugin.plugin_of(TenantId("acme")), NearestCasePlugin)
         assert settings.plugin.card.rule_ids == ("MAR-1",)
         assert plug_model(tools, config, None) is tools
 
@@ -69,7 +70,7 @@ def test_the_nodes_own_model_is_the_plugin_where_the_operator_chose_it(tmp_path:
     with open_node(tmp_path / "node") as (tools, _), BoundedModel(ScriptedBackend(lambda _: json.dumps({}))) as model:
         plugged = plug_model(tools, chosen, model).delivery.plugin
         assert plugged is not None
-        assert isinstance(plugged.plugin, LocalModelPlugin)
+        assert isinstance(plugged.plugin_of(TenantId("acme")), LocalModelPlugin)
         assert plug_model(replace(tools), config, model).delivery.plugin is None
 
 

@@ -125,7 +125,7 @@ def test_strict_mode_does_not_begin_with_an_unmet_check_and_names_all(tmp_path: 
 
 def test_strict_mode_begins_where_everything_is_on_record(tmp_path: Path) -> None:
     home = _node(tmp_path, _scripted(custom_backend=True, weights=[canonical_digest(_REPLIES)]))
-    with open_node(home) as (tools, config), open_evaluation(home, config, tools) as (ready, findings):
+    with open_node(home) as (tools, config), open_evaluation(home, config, tools) as (ready, findings, _):
         assert all(one.is_met for one in findings)
         assert ready.guard is not None
         assert ready.reasoner is not None
@@ -136,20 +136,20 @@ def test_strict_mode_begins_where_everything_is_on_record(tmp_path: Path) -> Non
 @pytest.mark.clause("ski", "6.1")
 def test_advisory_mode_begins_and_tells_what_is_unmet(tmp_path: Path) -> None:
     home = _node(tmp_path, _scripted(sovereignty="advisory"))
-    with open_node(home) as (tools, config), open_evaluation(home, config, tools) as (_, findings):
+    with open_node(home) as (tools, config), open_evaluation(home, config, tools) as (_, findings, _):
         assert [one.check for one in findings if not one.is_met] == ["1 backend", "2 weights"]
 
 
 def test_a_node_without_a_reasoner_has_nothing_to_refuse(tmp_path: Path) -> None:
     home = _node(tmp_path, '\n[ski]\nreasoner = "none"\n')
-    with open_node(home) as (tools, config), open_evaluation(home, config, tools) as (ready, _):
+    with open_node(home) as (tools, config), open_evaluation(home, config, tools) as (ready, _, _):
         assert ready.reasoner is None
 
 
 @pytest.mark.clause("ski", "6.2")
 def test_a_new_node_judges_by_the_shipped_judge_as_soon_as_it_trusts_somebody(tmp_path: Path) -> None:
     home = _node(tmp_path, "")
-    with open_node(home) as (tools, config), open_evaluation(home, config, tools) as (ready, findings):
+    with open_node(home) as (tools, config), open_evaluation(home, config, tools) as (ready, findings, _):
         assert all(one.is_met for one in findings)
         assert isinstance(ready.reasoner, ScoringReasoner)
         identity = ready.reasoner.identify()
@@ -201,7 +201,7 @@ def test_weights_are_not_vouched_for_by_the_card_beside_them(tmp_path: Path, mon
         with refused("model.weights"):
             load_judge_weights(home, config, tools)
         waiting = open_evaluation(home, config, tools, may_wait=True)
-        with waiting as (_, findings):
+        with waiting as (_, findings, _):
             assert [one.check for one in findings if not one.is_met] == ["1 backend", "2 weights"]
 
 
@@ -223,7 +223,7 @@ def test_a_node_that_pins_nothing_goes_on_with_the_weights_of_its_verdicts(
 def test_the_general_model_is_the_reasoner_when_the_operator_says_so(tmp_path: Path) -> None:
     text = '\n[models.general]\nbackend = "llamacpp"\nweights = "m"\n[ski]\nreasoner = "general"\n'
     home = _node(tmp_path, text + 'sovereignty = "advisory"\n')
-    with open_node(home) as (tools, config), open_evaluation(home, config, tools, {}) as (ready, findings):
+    with open_node(home) as (tools, config), open_evaluation(home, config, tools, {}) as (ready, findings, _):
         assert ready.reasoner is not None
         # Its weights are not there, so nobody can name them.
         assert [one.is_met for one in findings][:2] == [False, False]

@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-__all__ = ["sync_folder"]
-
 
 def sync_folder(folder: Path) -> None:
     """A new or changed name is durable only when the folder that holds it is."""

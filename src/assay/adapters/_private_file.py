@@ -11,16 +11,6 @@ from pathlib import Path
 from assay.adapters._durable import sync_folder
 from assay.kernel.errors import Blame, KeyUseError
 
-__all__ = [
-    "KeyExistsError",
-    "KeyFileError",
-    "KeyFileMalformedError",
-    "KeyFileMissingError",
-    "KeyFileModeError",
-    "create_file",
-    "load_private_file",
-]
-
 _PRIVATE = 0o600
 _OTHERS = 0o077
 _LIMIT = 64 * 1024

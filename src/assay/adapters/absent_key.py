@@ -6,8 +6,6 @@ from assay.adapters.keyfile import KeyFileMissingError
 from assay.kernel.ids import KeyId
 from assay.kernel.key import SigningMethod
 
-__all__ = ["AbsentKey"]
-
 
 class AbsentKey:
     """Implements `Signer` by refusing; for a folder that is being restored, whose keys may come later."""

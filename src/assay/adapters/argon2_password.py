@@ -13,8 +13,6 @@ from assay.ports.password import SALT_BYTES
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
-__all__ = ["Argon2Passwords", "PasswordsBusyError"]
-
 # RFC 9106, section 4, the second recommended option: for memory-constrained machines.
 _TIME_COST = 3
 _MEMORY_KIB = 64 * 1024

@@ -13,8 +13,6 @@ from assay.adapters._durable import sync_folder
 from assay.kernel.errors import Blame
 from assay.ports.archive import BackupError
 
-__all__ = ["BackupFileError", "BackupReader", "BackupWriter", "DamagedArchiveError"]
-
 _CHUNK = 1 << 20
 _LONGEST_LINE = 64 * 1024 * 1024
 _PRIVATE = 0o600

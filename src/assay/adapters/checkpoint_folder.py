@@ -7,8 +7,6 @@ from assay.adapters.folder_memory import FolderMemory
 from assay.kernel.checkpoint import ShrunkLogError, parse_checkpoint
 from assay.kernel.ids import TenantId
 
-__all__ = ["CheckpointFolder"]
-
 
 class CheckpointFolder(FolderMemory):
     """Implements `CheckpointMemory`; writing is for one process at a time, the one that holds the writer's place."""

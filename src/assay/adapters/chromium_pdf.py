@@ -8,8 +8,6 @@ from pathlib import Path
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["NoBrowserError", "PrintError", "find_browser", "print_pdf"]
-
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _SECONDS = 120
 _FLAGS = (

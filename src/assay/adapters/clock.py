@@ -5,9 +5,6 @@ from datetime import UTC, datetime, timedelta
 
 from assay.kernel.instant import Instant
 
-__all__ = ["OsEntropy", "SystemClock"]
-
-
 # What a time server may take back at once; a clock that was further ahead was wrong, and is believed now.
 _STEP = timedelta(seconds=10)
 

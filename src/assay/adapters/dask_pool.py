@@ -6,8 +6,6 @@ from typing import Any, Self, TypeVar
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["DaskMissingError", "DaskPool", "DaskUnreachableError"]
-
 _TIMEOUT = 5  # seconds
 Part = TypeVar("Part")
 Done = TypeVar("Done")

@@ -8,8 +8,6 @@ from assay.adapters._durable import sync_folder
 from assay.kernel.errors import StoreError
 from assay.kernel.ids import TenantId, parse_tenant_id
 
-__all__ = ["FolderMemory", "FolderWriteError", "replace_file"]
-
 
 class FolderWriteError(StoreError):
     """The system does not let us write a file beside the database; what it held before still stands."""

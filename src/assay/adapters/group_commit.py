@@ -20,16 +20,6 @@ from assay.adapters.sql.errors import RowRefusedError
 from assay.adapters.waiting import Outcome, Waiting, answer_all
 from assay.kernel.errors import Blame, Error, StoreError
 
-__all__ = [
-    "BusyError",
-    "ClosedError",
-    "CommitFailedError",
-    "Engine",
-    "GroupCommit",
-    "NestedWriteError",
-    "WriterStoppedError",
-]
-
 # How much of a commit's own duration the writer may spend waiting for callers it has just woken to come back.
 _GATHER_SHARE = 1.0
 _GATHER_LIMIT_SECONDS = 0.002

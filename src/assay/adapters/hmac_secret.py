@@ -9,8 +9,6 @@ from assay.kernel.ids import KeyId
 from assay.kernel.key import SigningMethod, hmac_key_id_of
 from assay.kernel.signature import sign_hmac
 
-__all__ = ["HmacSigner", "load_secret_file"]
-
 
 class HmacSigner:
     """Signs with HMAC-SHA256; the secret is given, never assumed, and has at least 32 bytes."""

@@ -11,8 +11,6 @@ from contextlib import suppress
 import msgspec
 from msgspec import Struct
 
-__all__ = ["learn_types"]
-
 _LOCK = threading.Lock()
 _LEARNT: set[type[Struct]] = set()
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from assay.kernel.errors import Blame, StoreError
 
-__all__ = ["OtherMemoryError", "claim_memory"]
-
 _LONGEST = 16 * 1024
 
 

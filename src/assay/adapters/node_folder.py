@@ -11,8 +11,6 @@ from typing import Self
 from assay.adapters._durable import sync_folder
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["FolderTakenError", "StagedFolder", "replace_file"]
-
 _PRIVATE = 0o600
 _PUBLIC = 0o644
 

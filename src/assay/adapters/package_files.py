@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-__all__ = ["PackageFiles", "installed_folder", "load_package_files"]
-
 _CACHE = "__pycache__"
 _EXAMPLES = "assay_examples"
 # Magic number, flags, and the source's time and size or its hash (PEP 552).

@@ -9,8 +9,6 @@ from typing import Self, TypeVar
 
 from assay.kernel.errors import Error
 
-__all__ = ["InlinePool", "ProcessPool", "WorkerLostError"]
-
 Part = TypeVar("Part")
 Done = TypeVar("Done")
 

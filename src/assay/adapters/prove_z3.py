@@ -5,7 +5,6 @@ demands -> exists an instant at which all are in force -> no value satisfies the
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from types import ModuleType
 from typing import Any
 
@@ -13,9 +12,7 @@ from assay.kernel.errors import Blame
 from assay.kernel.instant import instant_of, render_instant
 from assay.verdicts.errors import GraphError
 from assay.verdicts.graph.conflict import Demand
-from assay.verdicts.graph.constraint import Constraint, Member, Span
-
-__all__ = ["ProverMissingError", "Z3Prover"]
+from assay.verdicts.graph.constraint import Constraint, Member, Number, Span
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -103,7 +100,7 @@ class _Value:
             return self._z3.And(self._kind == 1, self._text == self._z3.StringVal(value))
         return self._z3.And(self._kind == 0, self._number == self._exact(value))
 
-    def _exact(self, number: Decimal) -> Any:  # noqa: ANN401  z3 has no types
+    def _exact(self, number: Number) -> Any:  # noqa: ANN401  z3 has no types
         top, bottom = number.as_integer_ratio()
         return self._z3.Q(top, bottom)
 

@@ -6,8 +6,6 @@ from contextlib import contextmanager
 
 from assay.adapters.group_commit import BusyError
 
-__all__ = ["ReadingPlaces"]
-
 _PATIENCE_SECONDS = 30.0
 
 

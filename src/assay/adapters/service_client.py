@@ -10,10 +10,9 @@ from typing import Self
 
 import httpx
 
+from assay.adapters.outgoing import OutgoingGuard, UnreachableAddressError, pin
 from assay.kernel.conformance import Fetched
 from assay.ports.service_client import Listening
-
-__all__ = ["HttpServiceClient"]
 
 _LARGEST_ANSWER = 1024 * 1024
 _FIRST_LINE_SECONDS = 5.0
@@ -24,7 +23,9 @@ _ENDLESS = httpx.Timeout(5.0, read=None)
 class HttpServiceClient:
     """Implements `ports.service_client.StreamClient`; use it in a `with`."""
 
-    def __init__(self, *, timeout: float = 5.0) -> None:
+    def __init__(self, *, timeout: float = 5.0, guard: OutgoingGuard | None = None) -> None:
+        # For addresses that others chose: each is looked up once, checked, and connected to as it was checked.
+        self._guard = guard
         # However steadily it drips: a document that takes longer than twice our patience is not served.
         self._longest_seconds = 2 * timeout
         self._timeout = timeout
@@ -50,10 +51,19 @@ class HttpServiceClient:
         self, method: str, url: str, *, content: bytes | None = None, headers: dict[str, str] | None = None
     ) -> Fetched | None:
         try:
-            with self._client.stream(method, url, content=content, headers=headers) as answer:
+            target, named, options = self._target(url)
+            with self._client.stream(
+                method, target, content=content, headers={**(headers or {}), **named}, extensions=options
+            ) as answer:
                 return _read(answer, self._longest_seconds)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError):
+        except (UnreachableAddressError, httpx.HTTPError, httpx.InvalidURL, OSError, ValueError):
             return None
+
+    def _target(self, url: str) -> tuple[str, dict[str, str], dict[str, str]]:
+        if self._guard is None:
+            return url, {}, {}
+        pinned, host, name = pin(url, self._guard.find_address(url))
+        return pinned, {"host": host}, {"sni_hostname": name}
 
     @contextmanager
     def listen(self, url: str, headers: dict[str, str]) -> Iterator[Listening]:

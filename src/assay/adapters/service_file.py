@@ -13,8 +13,6 @@ from assay.adapters.sql.registry_store import SqlRegistryStore
 from assay.adapters.sqlite.session import DRIVER_ERRORS, SqliteSession, open_connection, translate_error
 from assay.ports.registry_store import RegistryStore
 
-__all__ = ["ServiceFile"]
-
 T = TypeVar("T")
 _SCHEMA = "registry.sql"
 

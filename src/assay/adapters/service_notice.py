@@ -3,8 +3,6 @@
 import socket
 from contextlib import suppress
 
-__all__ = ["send_notice"]
-
 
 def send_notice(address: str | None, text: str) -> None:
     """Nothing happens where nobody listens: a supervisor that is gone is no reason to stop."""

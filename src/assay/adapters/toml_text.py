@@ -6,8 +6,6 @@ from typing import Any
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["TomlEditError", "set_toml_value"]
-
 # One value as we write them: a string, or a list of strings that may go over several lines.
 _VALUE = r'(?:"[^"\n]*"|\[[^\]]*\])'
 

@@ -14,8 +14,6 @@ from assay.kernel.digest import Digest, raw_digest
 from assay.ports.measured_boot import MeasuredBootError, OtherWeightsMeasuredError
 from assay.verdicts.quote import BOOT_REGISTERS, ZERO_REGISTER, WeightQuote, measured_register
 
-__all__ = ["TpmMeasuredBoot"]
-
 _TIMEOUT_SECONDS = 30
 _MOST_NONCE = 32
 _BOOT = ",".join(map(str, BOOT_REGISTERS))

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
-__all__ = ["Outcome", "Waiting", "Wave", "answer_all"]
-
 T = TypeVar("T")
 Outcome = tuple[Any, BaseException | None]
 

@@ -6,8 +6,6 @@ from assay.adapters.folder_memory import replace_file
 from assay.kernel.digest import Digest, digest_of, parse_digest
 from assay.ports.model import ModelWeightsError
 
-__all__ = ["CheckpointFile", "WeightFolder"]
-
 
 class WeightFolder:
     """Implements `ports.weight_files.WeightFiles`."""

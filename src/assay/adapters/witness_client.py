@@ -5,8 +5,6 @@ import httpx
 from assay.kernel.errors import Blame, Error
 from assay.ports.witness import WitnessReply
 
-__all__ = ["HttpWitness", "WitnessUnreachableError"]
-
 _TIMEOUT_SECONDS = 10.0
 _LONGEST_ANSWER = 64 * 1024
 

@@ -18,8 +18,6 @@ from assay.kernel.note import VerifierKey, parse_verifier_key, render_verifier_k
 from assay.kernel.witness import Known, Verdict
 from assay.ports.witness_memory import Judge, LogKeys
 
-__all__ = ["NoWitnessError", "WitnessExistsError", "WitnessLog", "WitnessState", "WitnessStateError"]
-
 T = TypeVar("T")
 
 _BUSY_SECONDS = 10.0

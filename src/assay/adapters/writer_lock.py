@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-__all__ = ["find_lock_holder"]
-
 _LOCKS = Path("/proc/locks")
 
 

@@ -5,7 +5,9 @@ text, and what it holds in another spelling -> folded (no marks, nothing invisib
 Every repetition in a pattern is bounded, so that no text can make the search slow.
 """
 
+import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from assay.claims._fold import folded, unwrapped
@@ -13,11 +15,10 @@ from assay.claims._hosts import find_odd_hosts
 from assay.claims._threat_german import GERMAN_RULES
 from assay.claims._threat_leaks import LEAK_RULES
 from assay.claims._threat_orders import ORDER_RULES
+from assay.claims._threat_reader import READER_RULES
 from assay.claims._threat_rule import ThreatRule, threat_rule
 from assay.claims._threat_shell import SHELL_RULES
 from assay.claims._threat_tongues import TONGUE_RULES
-
-__all__ = ["Hit", "find_hits"]
 
 _EXCERPT = 120
 _HOST_SCORE = 0.8
@@ -235,20 +236,60 @@ _DESTRUCTIVE = threat_rule(
     r"\b(?:delete|drop|truncate|grant|revoke|destroy|wipe|rm)\b",
     "delete", "drop", "truncate", "grant", "revoke", "destroy", "wipe", "rm",
 )  # fmt: skip
-_ALL = (*_RULES, *ORDER_RULES, *SHELL_RULES, *LEAK_RULES, *GERMAN_RULES, *TONGUE_RULES)
+_ALL = (*_RULES, *ORDER_RULES, *READER_RULES, *SHELL_RULES, *LEAK_RULES, *GERMAN_RULES, *TONGUE_RULES)
 _OF_ARGUMENTS = (*_ALL, _DESTRUCTIVE)
-_WORDS = tuple(sorted({word for rule in _OF_ARGUMENTS for word in rule.words}))
+# Names and short phrases come again with every bundle; longer texts hardly ever do.
+_SHORT = 256
+_SOURCE = 64 * 1024
 
 
-def find_hits(text: str, *, is_argument: bool = False) -> list[Hit]:
+def _places_of_words() -> dict[str, tuple[int, ...]]:
+    """For each word the rules that it may lead to, by their place."""
+    found: dict[str, list[int]] = {}
+    for place, rule in enumerate(_OF_ARGUMENTS):
+        # As in the view that has letters for digits: what is in any view is in that one.
+        for word in rule.words:
+            found.setdefault(word.translate(_LETTERS), []).append(place)
+    return {word: tuple(places) for word, places in found.items()}
+
+
+_PLACES = _places_of_words()
+_WORDS = tuple(_PLACES)
+# The id of most bundles: of hex digits and hyphens no rule says anything.
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+_UUID_LENGTH = 36
+
+
+def find_hits(text: str, *, is_argument: bool = False) -> tuple[Hit, ...]:
     """Every rule that a text breaks; `is_argument` adds what is harmless to say and harmful to run."""
+    if len(text) == _UUID_LENGTH and _UUID.fullmatch(text):
+        return ()
+    if len(text) <= _SHORT:
+        return _known_hits(text, is_argument)
+    # A source is often quoted by many bundles, one after the other.
+    return _known_source(text, is_argument) if len(text) <= _SOURCE else _hits(text, is_argument)
+
+
+@lru_cache(maxsize=64)
+def _known_source(text: str, is_argument: bool) -> tuple[Hit, ...]:  # noqa: FBT001  a cache is keyed by place
+    return _hits(text, is_argument)
+
+
+@lru_cache(maxsize=8192)
+def _known_hits(text: str, is_argument: bool) -> tuple[Hit, ...]:  # noqa: FBT001  the same
+    return _hits(text, is_argument)
+
+
+def _hits(text: str, is_argument: bool) -> tuple[Hit, ...]:  # noqa: FBT001  the same
     views = sorted({view for one in (text, *unwrapped(text)) for view in _views(one)})
     # Most texts hold few of the words, and most rules are done with by that.
-    whole = "\0".join(view for view in views if "\n" not in view)
-    present = {word for word in _WORDS if word in whole}
-    rules = (rule for rule in (_OF_ARGUMENTS if is_argument else _ALL) if not present.isdisjoint(rule.words))
-    hosts = [Hit("exfiltration", _HOST_SCORE, host[:_EXCERPT]) for host in find_odd_hosts(text)[:1]]
-    return [*(hit for rule in rules for hit in _first(rule, views)), *hosts]
+    whole = "\0".join({view.translate(_LETTERS) for view in views if "\n" not in view})
+    present = tuple(filter(whole.__contains__, _WORDS))
+    places = {place for word in present for place in _PLACES[word]} if present else ()
+    last = len(_OF_ARGUMENTS) if is_argument else len(_ALL)
+    rules = (_OF_ARGUMENTS[place] for place in sorted(places) if place < last)
+    hosts = (Hit("exfiltration", _HOST_SCORE, host[:_EXCERPT]) for host in find_odd_hosts(text)[:1])
+    return (*(hit for rule in rules for hit in _first(rule, views)), *hosts)
 
 
 def _views(text: str) -> tuple[str, ...]:

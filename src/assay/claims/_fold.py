@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from html import unescape
 from unicodedata import category, normalize
 
-__all__ = ["folded", "text_of", "unwrapped"]
-
 _NOT_SEEN = frozenset({"Cf", "Me", "Mn"})
 # Cyrillic and Greek letters that look like Latin ones, in lower case.
 _LOOK_ALIKE = str.maketrans(
@@ -23,6 +21,13 @@ _LOOK_ALIKE = str.maketrans(
 _TAGS = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
 _TAG_CODES = frozenset(_TAGS)
 _TAG_CODES = frozenset(_TAGS)
+_TAGGED = re.compile("[\U000e0020-\U000e007e]+")
+_UNTOLD = ("instruction", "ignore", "prompt", "disregard", "password", "override")
+_ROT13 = str.maketrans(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
+)
+_BACKWARDS = tuple(word[::-1] for word in _UNTOLD)
+_SHIFTED = tuple(word.translate(_ROT13) for word in _UNTOLD)
 _ENTITY = re.compile(r"&(?:#x?[0-9a-f]{2,6}|[a-z]{2,8});", re.IGNORECASE)
 _PERCENT = re.compile(r"(?:%[0-9a-f]{2})+", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})|\\x([0-9a-f]{2})", re.IGNORECASE)
@@ -65,12 +70,23 @@ def unwrapped(text: str) -> Iterator[str]:
     if "\\" in text and _ESCAPE.search(text):
         yield _ESCAPE.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
     if not text.isascii() and not _TAG_CODES.isdisjoint(map(ord, text)):
-        yield text.translate(_TAGS)
+        # Apart from the words around them: what no screen shows may begin in the middle of one.
+        yield _TAGGED.sub(lambda found: f" {found[0].translate(_TAGS)} ", text)
+    yield from _turned(text)
     yield from (_joined(found[0]) for found in _first(_SPACED, text))
     for found in _first(_WRAPPED, text):
         yield from _decoded(found[0])
     for found in _first(_HEX, text):
         yield from _readable(bytes.fromhex(found[0]))
+
+
+def _turned(text: str) -> Iterator[str]:
+    """A text written backwards or shifted by thirteen letters, told by words that an attack hardly does without."""
+    plain = text.lower()
+    if any(map(plain.__contains__, _BACKWARDS)):
+        yield text[::-1]
+    if any(map(plain.__contains__, _SHIFTED)):
+        yield text.translate(_ROT13)
 
 
 def _first(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:

@@ -7,8 +7,6 @@ A name wholly in its own script is as good as any: what is looked for is the dis
 import re
 from unicodedata import name
 
-__all__ = ["find_odd_hosts"]
-
 _HOST = re.compile(r"(?:://|@|\bwww\.)([^\s/?#\"'<>()\[\]@:,;]{1,253})")
 _SCRIPTS = frozenset({"CYRILLIC", "GREEK", "LATIN", "ARMENIAN", "CHEROKEE"})
 # Cyrillic and Greek letters that nobody tells from Latin ones.

@@ -12,8 +12,6 @@ from assay.identity.problem import shortened
 from assay.kernel.errors import Error
 from assay.kernel.instant import Instant, parse_foreign_instant
 
-__all__ = ["Members", "Reader"]
-
 _Choice = TypeVar("_Choice", bound=StrEnum)
 _Item = TypeVar("_Item")
 

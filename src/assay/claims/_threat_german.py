@@ -2,8 +2,6 @@
 
 from assay.claims._threat_rule import threat_rule
 
-__all__ = ["GERMAN_RULES"]
-
 GERMAN_RULES = (
     threat_rule(
         "injection",

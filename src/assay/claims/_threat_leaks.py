@@ -2,8 +2,6 @@
 
 from assay.claims._threat_rule import threat_rule
 
-__all__ = ["LEAK_RULES"]
-
 _HIDDEN = (
     r"(?:passwords?|secrets?|credentials?|api[ _-]?keys?|(?:session |access |auth )?(?:tokens?|cookies?)"
     r"|environment variables|bank details|card numbers?|patients?|customer (?:data|table|list))"

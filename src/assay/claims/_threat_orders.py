@@ -2,8 +2,6 @@
 
 from assay.claims._threat_rule import threat_rule
 
-__all__ = ["ORDER_RULES"]
-
 _RULES_OF = r"(?:instructions?|rules?|guidelines?|polic(?:y|ies)|prompt|orders|constraints?)"
 _READER = r"(?:ai|llm|gpt|assistant|chatbot|bot|agent|(?:language |reviewer |review |judging |grading )model)"
 _STARTS = r"(?:^|[.;:!?,>\n]\s?|\b(?:please|must|now|then|and|you) )"

@@ -4,8 +4,6 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-__all__ = ["ThreatRule", "threat_rule"]
-
 
 @dataclass(frozen=True)
 class ThreatRule:

@@ -2,8 +2,6 @@
 
 from assay.claims._threat_rule import threat_rule
 
-__all__ = ["SHELL_RULES"]
-
 _RIGHT = r"(?:tier|roles?|permissions?|privileges?|group|approvers?|admin\w{0,12}|ceiling|mask|rights|team)"
 
 SHELL_RULES = (

@@ -9,8 +9,6 @@ import re
 from assay.claims._fold import folded
 from assay.claims._threat_rule import ThreatRule, threat_rule
 
-__all__ = ["TONGUE_RULES"]
-
 _NEAR = r"[^.;!?\u3002]{0,40}?"
 
 _TONGUES = (
@@ -34,12 +32,17 @@ _TONGUES = (
      ("指令", "指示", "规则", "說明", "说明", "要求")),
     (("無視", "忘れ", "従わない"), ("前の", "以前の", "上記", "これまで", "すべて", "全て"),
      ("指示", "命令", "ルール", "規則")),
+    # Arabic, Hindi, Korean.
+    (("تجاهل", "انس"), ("السابقة", "جميع", "كل "), ("التعليمات", "القواعد", "الأوامر")),
+    (("अनदेखा", "भूल जा"), ("पिछले", "पहले", "सभी"), ("निर्देश", "नियम")),
+    (("무시", "잊어"), ("이전", "모든", "앞의"), ("지시", "명령", "규칙", "지침")),
 )  # fmt: skip
 
 
 def _rule(verbs: tuple[str, ...], befores: tuple[str, ...], told: tuple[str, ...]) -> ThreatRule:
     verb, before, rules = (_any(words) for words in (verbs, befores, told))
-    start = r"(?<!\w)" if verbs[0].isascii() or folded(verbs[0])[0] < "\u3000" else ""
+    # Verbs come last in Turkish too, and letters are not words in the scripts after Cyrillic.
+    start = r"(?<!\w)" if folded(verbs[0])[0] < "\u0530" and verbs[0] != "yok say" else ""
     orders = (
         rf"{start}{verb}{_NEAR}{before}{_NEAR}{rules}",
         rf"{start}{verb}{_NEAR}{rules}{_NEAR}{before}",

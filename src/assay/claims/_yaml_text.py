@@ -10,8 +10,6 @@ from typing import Any
 from assay.claims._read import Reader
 from assay.claims.problem import ClaimProblemCode, pointer_to
 
-__all__ = ["read_yaml"]
-
 _MAX_CHARACTERS = 256 * 1024
 _MAX_DEPTH = 16
 _MAX_VALUES = 10_000

@@ -14,8 +14,6 @@ from assay.claims.policy import ApprovalNeed
 from assay.kernel.digest import Digest
 from assay.kernel.instant import Instant
 
-__all__ = ["Approval", "ApprovalCheck", "ApprovalFinding", "ApprovalState", "Discount", "check_approvals"]
-
 
 class Discount(StrEnum):
     """Why an approval does not count."""

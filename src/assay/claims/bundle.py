@@ -16,25 +16,6 @@ from assay.kernel.canonical import canonical_digest, canonicalize
 from assay.kernel.digest import Digest
 from assay.kernel.instant import Instant
 
-__all__ = [
-    "HEX_DIGITS",
-    "AuditTrail",
-    "Claim",
-    "ClaimBundle",
-    "ClaimType",
-    "Decision",
-    "EvidencePointer",
-    "GateName",
-    "HumanApproval",
-    "HumanDecision",
-    "Recommendation",
-    "Uncertainty",
-    "UncertaintyMethod",
-    "bundle_hash",
-    "is_full_hash",
-    "render_bundle",
-]
-
 HEX_DIGITS = 64
 
 

@@ -4,6 +4,7 @@ document -> bundle -> gates, until one stops -> Outcome -> the bundle with its d
 No gates, no bundle or a fault inside a gate can only make the answer stricter.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from uuid import UUID
 
@@ -34,16 +35,6 @@ from assay.kernel.canonical import canonical_digest
 from assay.kernel.digest import Digest, raw_digest
 from assay.kernel.errors import Error
 from assay.kernel.instant import Instant
-
-__all__ = [
-    "Outcome",
-    "arguments_hash",
-    "decided_bundle",
-    "gate_bundles",
-    "gate_document",
-    "refused_outcome",
-    "run_gates",
-]
 
 _CAVEATS = 10
 
@@ -94,7 +85,8 @@ def gate_document(
 ) -> Outcome:
     """Run the gates over a document as it was read; an invalid or empty bundle is refused, with all that is wrong."""
     if finding.bundle is not None:
-        return run_gates(finding.bundle, gates, facts, policy)
+        quoting = dataclasses.replace(facts, passages=finding.passages) if finding.passages else facts
+        return run_gates(finding.bundle, gates, quoting, policy)
     found = Finding(code=FindingCode.INVALID, message=render_claim_problems(finding.problems), decision=Decision.REFUSE)
     return _refused(None, found, facts, policy)
 

@@ -16,18 +16,6 @@ from collections.abc import Sequence
 from assay.claims.problem import ClaimProblem, render_claim_problems
 from assay.kernel.errors import Blame, Error
 
-__all__ = [
-    "BundleError",
-    "CalibrationSettingError",
-    "ClaimsError",
-    "ClaimsPolicyError",
-    "GuardianUnavailableError",
-    "JudgeUnavailableError",
-    "PolicySignatureError",
-    "SampleError",
-    "ScoresError",
-]
-
 
 class ClaimsError(Error):
     """A claim cannot be read, estimated or gated."""

@@ -17,8 +17,6 @@ from assay.claims.source import is_source_allowed, is_source_denied
 from assay.identity.problem import shortened
 from assay.kernel.instant import Instant, render_instant
 
-__all__ = ["CLOCK_AHEAD", "check_content", "check_evidence"]
-
 # By how much the clock of an agent may be ahead of ours: what it dates as of now is not from the future.
 CLOCK_AHEAD: Final = timedelta(minutes=5)
 
@@ -30,15 +28,18 @@ def check_evidence(
     now: Instant,
     contents: Mapping[str, bytes],
     erased: Collection[str] = (),
+    discounted: Collection[int] = (),
 ) -> tuple[Finding, ...]:
     """Everything that is wrong with a claim's evidence; nothing when it may pass. `contents` are by source.
+
+    `discounted` are the places of pointers whose quote is unsupported: they count for nothing.
 
     `erased` are the hashes of what was kept here once: nobody can look at it any more, so nothing new rests on it.
     """
     findings = [*_integrity(claim, policy, now, contents), *_gone(claim, erased)]
     pointers = claim.evidence_pointers
     if claim.claim_type is ClaimType.FACT or (claim.claim_type is ClaimType.INFERENCE and pointers):
-        findings.extend(_standard(claim, policy, now))
+        findings.extend(_standard(claim, policy, now, discounted))
         if policy.require_content:
             findings.extend(_absent(claim, contents, erased))
     elif pointers:
@@ -84,14 +85,15 @@ def _absent(claim: Claim, contents: Mapping[str, bytes], erased: Collection[str]
             yield _finding(claim, FindingCode.NO_CONTENT, told, about=pointer.source)
 
 
-def _standard(claim: Claim, policy: EvidencePolicy, now: Instant) -> Iterator[Finding]:
+def _standard(claim: Claim, policy: EvidencePolicy, now: Instant, discounted: Collection[int]) -> Iterator[Finding]:
     """The four rules of the specification, then those of the policy."""
     # 1. evidence_pointers is not empty
     if not claim.evidence_pointers:
         yield _finding(claim, FindingCode.NO_EVIDENCE, f"expected evidence for a {claim.claim_type}, got none")
         return
     # 2. at least one pointer is confident enough
-    best = max(pointer.source_confidence for pointer in claim.evidence_pointers)
+    counted = [one for place, one in enumerate(claim.evidence_pointers) if place not in discounted]
+    best = max((pointer.source_confidence for pointer in counted), default=0.0)
     if best < policy.least_confidence:
         told = f"expected a source_confidence of at least {policy.least_confidence:g}, got {best:g} at best"
         yield _finding(claim, FindingCode.WEAK_EVIDENCE, told, resumable=True)

@@ -9,8 +9,6 @@ from assay.claims.bundle import Decision
 from assay.kernel.canonical import canonical_digest
 from assay.kernel.digest import Digest
 
-__all__ = ["Finding", "FindingCode", "findings_hash", "render_findings", "strictest"]
-
 _RANK = {decision: rank for rank, decision in enumerate(Decision)}
 _SHOWN = 10
 
@@ -30,6 +28,13 @@ class FindingCode(StrEnum):
     UNLISTED_SOURCE = "unlisted_source"
     CONTENT_MISMATCH = "content_mismatch"
     NO_CONTENT = "no_content"
+    # support: the results of the check that are no support
+    ABSENT = "absent"
+    CONTRADICTED = "contradicted"
+    MISATTRIBUTED = "misattributed"
+    NOT_FOUND = "not_found"
+    STITCHED = "stitched"
+    UNCLEAR = "unclear"
     # uncertainty
     UNCERTAIN = "uncertain"
     DECLARED_REFUSE = "declared_refuse"

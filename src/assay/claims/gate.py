@@ -7,9 +7,10 @@ Every gate is a pure function of what it is given; what a guardian says is asked
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from assay.claims._fold import text_of
 from assay.claims.approve import Approval, ApprovalCheck, ApprovalFinding, ApprovalState, check_approvals
@@ -18,29 +19,33 @@ from assay.claims.estimate.estimate import Estimate, is_affirmed
 from assay.claims.evidence import CLOCK_AHEAD, check_evidence
 from assay.claims.finding import Finding, FindingCode, findings_hash, render_findings, strictest
 from assay.claims.guardian import Guardian, Suspect, examine_all
+from assay.claims.passage import Passage
 from assay.claims.policy import ApprovalNeed, ClaimsPolicy, policy_hash
-from assay.claims.risk import approval_needs, highest_tier, recommend, strictest_recommendation
+from assay.claims.risk import approval_needs, highest_tier, recommend, recommend_share, strictest_recommendation
+from assay.claims.support import (
+    Support,
+    check_support,
+    support_caveats,
+    support_findings,
+    unsupported_places,
+)
 from assay.identity.problem import shortened
 from assay.identity.risk import RiskTier, is_within
 from assay.kernel.digest import Digest
 from assay.kernel.instant import Instant, render_instant
 
-__all__ = [
-    "Gate",
-    "GateAnswer",
-    "GateFacts",
-    "Resumption",
-    "find_approvals",
-    "gate_adversarial",
-    "gate_evidence",
-    "gate_human_approval",
-    "gate_security",
-    "gate_uncertainty",
-    "standard_gates",
-]
-
 # What guardians read of all evidence together, in bytes; of what is longer they are told.
 _EVIDENCE_SHOWN = 2 * 1024 * 1024
+
+
+class GateRules(IntEnum):
+    """Which edition of the gates' own rules decides: FIRST is that of release 0.1.0, by which old decisions replay.
+
+    SECOND adds the support check and the share of answers outside the largest meaning.
+    """
+
+    FIRST = 1
+    SECOND = 2
 
 
 class Resumption(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -64,7 +69,8 @@ class GateFacts:
     bundle's audit record is durable. `session` are the highest tiers of the session's earlier bundles. `asked_by` is
     who asked for an output that the node itself claims; such a one may approve it as little as the submitter may.
     `approvers` are how many people could approve as each role; a role that is not there was not looked up. `erased`
-    are the hashes of evidence whose content was kept here and is gone.
+    are the hashes of evidence whose content was kept here and is gone. `seen` are hashes of evidence that another room
+    of this node holds. `passages` are by claim id: what the pointers quote.
     """
 
     now: Instant
@@ -83,6 +89,9 @@ class GateFacts:
     asked_by: str | None = None
     approvers: Mapping[str, int] = field(default_factory=dict)
     erased: frozenset[str] = frozenset()
+    seen: frozenset[str] = frozenset()
+    passages: Mapping[str, tuple[Passage, ...]] = field(default_factory=dict)
+    rules: GateRules = GateRules.SECOND
 
 
 class GateAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -128,12 +137,34 @@ def standard_gates(guardians: Sequence[Guardian]) -> tuple[tuple[GateName, Gate]
 
 
 def gate_evidence(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> GateAnswer:
+    """Form, age and source of the evidence, then whether it is held here and supports the claim."""
     found: list[Finding] = []
+    caveats: list[str] = []
     for claim in bundle.claims:
+        supports = _supports(claim, facts)
         found.extend(
-            check_evidence(claim, policy.evidence, now=facts.now, contents=facts.contents, erased=facts.erased)
+            check_evidence(
+                claim,
+                policy.evidence,
+                now=facts.now,
+                contents=facts.contents,
+                erased=facts.erased,
+                discounted=unsupported_places(supports) if supports else (),
+            )
         )
-    return _answer(GateName.EVIDENCE, bundle, facts, policy, found, passed="evidence is sufficient")
+        if supports:
+            found.extend(support_findings(claim, policy.evidence, supports))
+            caveats.extend(support_caveats(claim, policy.evidence, supports))
+    return _answer(
+        GateName.EVIDENCE, bundle, facts, policy, found, passed="evidence is sufficient", caveats=tuple(caveats)
+    )
+
+
+def _supports(claim: Claim, facts: GateFacts) -> tuple[Support, ...]:
+    if facts.rules is GateRules.FIRST:
+        return ()
+    passages = facts.passages.get(claim.id, ()) if facts.passages else ()
+    return check_support(claim, passages, contents=facts.contents, seen=facts.seen, erased=facts.erased)
 
 
 def gate_uncertainty(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> GateAnswer:
@@ -289,6 +320,9 @@ def _computed(claim: Claim, facts: GateFacts, policy: ClaimsPolicy) -> _Computed
     is_own = facts.questions.get(claim.id) == policy.uncertainty.question_for(claim.statement)
     is_denied = is_own and not is_affirmed(estimate.answer)
     called = recommend(estimate.value, policy.uncertainty.for_method(estimate.method))
+    if estimate.dissent is not UNSET and facts.rules is not GateRules.FIRST:
+        share = recommend_share(estimate.dissent.share, policy.uncertainty.share_line)
+        called = strictest_recommendation((called, share))
     # The estimate's own line is drawn by thresholds that its maker had; only a refusal outranks the policy's.
     refused = (Recommendation.REFUSE,) if estimate.recommendation is Recommendation.REFUSE else ()
     denied = (Recommendation.DEFER,) if is_denied else ()
@@ -303,7 +337,17 @@ def _told(claim: Claim, computed: _Computed | None) -> str:
     estimate = computed.estimate
     judge = "" if estimate.judge is None else f" by {estimate.judge}"
     denied = ", and the model does not affirm it" if computed.is_denied else ""
-    return f"{words}; computed {estimate.method} {estimate.value:g}{judge}, recommending {computed.called}{denied}"
+    made = f"computed {estimate.method} {estimate.value:g}{judge}{_split(estimate)}"
+    return f"{words}; {made}, recommending {computed.called}{denied}"
+
+
+def _split(estimate: Estimate) -> str:
+    """How the answers split: the share beside the entropy, since one small group hardly moves the entropy."""
+    split = estimate.dissent
+    if split is UNSET:
+        return ""
+    interval = f"95 % interval {split.low:.2f} to {split.high:.2f}"
+    return f", {split.outside} of {split.answers} answers outside the largest meaning ({split.share:.2f}; {interval})"
 
 
 def _who(claim: Claim, computed: _Computed | None) -> str:

@@ -18,8 +18,6 @@ from assay.claims.errors import GuardianUnavailableError
 from assay.claims.risk import highest_tier
 from assay.identity.risk import RiskTier
 
-__all__ = ["BuiltInGuardian", "Guardian", "Suspect", "ThreatReport", "ThreatSign", "combined_score", "examine_all"]
-
 # A leap of so many tiers above all that a session did before.
 _LEAP = 3
 # So many rises, one after the other, look like somebody trying the doors.
@@ -70,7 +68,7 @@ class Guardian(Protocol):
 class BuiltInGuardian:
     """Rules over texts, tool arguments and the tiers of a session; no model, no network."""
 
-    name = "built-in rules 3"
+    name = "built-in rules 4"
 
     def examine(self, suspect: Suspect) -> ThreatReport:
         signs = (*_text_signs(suspect), *_tool_signs(suspect), *_session_signs(suspect))

@@ -28,13 +28,13 @@ from assay.claims.bundle import (
     is_full_hash,
 )
 from assay.claims.errors import BundleError
+from assay.claims.parse_passages import take_passages
+from assay.claims.passage import Passage
 from assay.claims.problem import ClaimProblem, ClaimProblemCode
 from assay.identity.problem import shortened
 from assay.identity.risk import RiskTier
 from assay.kernel.errors import CanonicalError, JsonError
 from assay.kernel.json_text import Limits, parse_json
-
-__all__ = ["BundleFinding", "Reading", "check_bundle", "parse_bundle"]
 
 _LIMITS = Limits(max_bytes=1024 * 1024, max_depth=16)
 _MAX_CLAIMS, _MAX_POINTERS, _MAX_NAMES = 256, 256, 256
@@ -58,10 +58,14 @@ class Reading(StrEnum):
 
 
 class BundleFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The bundle is there exactly when there are no problems."""
+    """The bundle is there exactly when there are no problems.
+
+    `passages` are by claim id: what the pointers quote. They are an extension, and no part of the bundle.
+    """
 
     bundle: ClaimBundle | None
     problems: tuple[ClaimProblem, ...]
+    passages: dict[str, tuple[Passage, ...]] = {}
 
 
 def parse_bundle(document: bytes | str | dict[str, Any], *, reading: Reading = Reading.LEGACY) -> ClaimBundle:
@@ -80,11 +84,12 @@ def check_bundle(document: bytes | str | dict[str, Any], *, reading: Reading = R
     except JsonError as error:
         reader.tell("", ClaimProblemCode.SYNTAX, str(error))
         return BundleFinding(bundle=None, problems=tuple(reader.problems))
-    bundle = _read_bundle(reader, value, reading)
+    plain, passages = take_passages(reader, value)
+    bundle = _read_bundle(reader, plain, reading)
     if bundle is not None and not reader.problems:
         _require_hashable(reader, bundle)
     problems = tuple(sorted(reader.problems, key=lambda problem: (problem.pointer, problem.code)))
-    return BundleFinding(bundle=None if problems else bundle, problems=problems)
+    return BundleFinding(bundle=None if problems else bundle, problems=problems, passages={} if problems else passages)
 
 
 def _require_hashable(reader: Reader, bundle: ClaimBundle) -> None:

@@ -3,15 +3,19 @@
 text -> plain values -> members -> what must fit together -> ClaimsPolicy
 """
 
+from collections.abc import Callable
+from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
 
 from assay.claims._read import Members, Reader
 from assay.claims._yaml_text import read_yaml
-from assay.claims.bundle import UncertaintyMethod
+from assay.claims.bundle import ClaimType, Recommendation, UncertaintyMethod
 from assay.claims.errors import ClaimsPolicyError
+from assay.claims.passage import SupportResult
 from assay.claims.policy import (
+    DEFER_SHARE,
     LEAST_CONFIDENCE,
     STATEMENT,
     ApprovalNeed,
@@ -21,6 +25,7 @@ from assay.claims.policy import (
     MethodThresholds,
     Mode,
     Rate,
+    SupportRule,
     Thresholds,
     TierNeeds,
     UncertaintyPolicy,
@@ -29,11 +34,10 @@ from assay.claims.problem import ClaimProblem, ClaimProblemCode
 from assay.identity.problem import NAME_FORM, shortened
 from assay.identity.risk import RiskTier
 
-__all__ = ["PolicyFinding", "check_policy", "parse_policy"]
-
 _NAME = 128
 _QUESTION = 2000
 _MAX_LIST = 1000
+_LEAST_SHARE = 0.01
 _YEARS = 100 * 366 * 86_400
 _ALWAYS_HUMAN = (RiskTier.DELETE, RiskTier.PRIVILEGE)
 
@@ -100,7 +104,35 @@ def _read_evidence(reader: Reader, value: object, pointer: str) -> EvidencePolic
             fields[name] = members.items(name, _read_pattern, most=_MAX_LIST)
     if members.has("require_content"):
         fields["require_content"] = members.flag("require_content")
+    if members.has("support"):
+        fields["support"] = members.items("support", _read_support, most=_MAX_LIST)
     return None if None in fields.values() else EvidencePolicy(**fields)
+
+
+def _read_support(reader: Reader, value: object, pointer: str) -> SupportRule | None:
+    members = reader.members(value, pointer, SupportRule.__struct_fields__)
+    if members is None:
+        return None
+    before = len(reader.problems)
+    fields: dict[str, Any] = {
+        "result": members.choice("result", SupportResult),
+        "recommendation": members.choice("recommendation", Recommendation),
+    }
+    for name, kind in (("claim_types", ClaimType), ("tiers", RiskTier)):
+        if members.has(name):
+            fields[name] = members.items(name, _choice_of(kind), most=_NAME)
+    return SupportRule(**fields) if len(reader.problems) == before else None
+
+
+def _choice_of(kind: type[StrEnum]) -> Callable[[Reader, object, str], StrEnum | None]:
+    def read(reader: Reader, value: object, pointer: str) -> StrEnum | None:
+        found = {str(one): one for one in kind}.get(value) if isinstance(value, str) else None
+        if found is None:
+            message = f"expected one of {', '.join(kind)}, got `{shortened(value)}`"
+            reader.tell(pointer, ClaimProblemCode.CHOICE, message)
+        return found
+
+    return read
 
 
 def _read_pattern(reader: Reader, value: object, pointer: str) -> str | None:
@@ -124,6 +156,8 @@ def _read_uncertainty(reader: Reader, value: object, pointer: str) -> Uncertaint
         fields["require_computed"] = members.flag("require_computed")
     if members.has("question"):
         fields["question"] = _read_question(reader, members)
+    if members.has("defer_share"):
+        fields["defer_share"] = members.number("defer_share", low=_LEAST_SHARE, high=DEFER_SHARE)
     return None if None in fields.values() else UncertaintyPolicy(**fields)
 
 

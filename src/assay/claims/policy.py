@@ -8,33 +8,18 @@ least confidence of evidence may only rise: a policy cannot take that away.
 from enum import StrEnum
 from functools import lru_cache
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
-from assay.claims.bundle import UncertaintyMethod
+from assay.claims.bundle import Claim, ClaimType, Recommendation, UncertaintyMethod
+from assay.claims.passage import SupportResult
 from assay.identity.risk import RiskTier
 from assay.kernel.canonical import canonical_digest, canonical_json
 from assay.kernel.digest import Digest
 
-__all__ = [
-    "DEFAULT_POLICY",
-    "DEFAULT_QUESTION",
-    "LEAST_CONFIDENCE",
-    "STATEMENT",
-    "ApprovalNeed",
-    "ApprovalPolicy",
-    "ClaimsPolicy",
-    "EvidencePolicy",
-    "MethodThresholds",
-    "Mode",
-    "Rate",
-    "Thresholds",
-    "TierNeeds",
-    "UncertaintyPolicy",
-    "policy_hash",
-]
-
 # The specification's; a policy may ask for more.
 LEAST_CONFIDENCE = 0.60
+# From this share of answers outside the largest meaning on a person decides: three against two is no agreement.
+DEFER_SHARE = 0.4
 STATEMENT = "{statement}"
 DEFAULT_QUESTION = f'Is the following statement true? Begin with "yes" or "no". Statement: {STATEMENT}'
 # A statement is an agent's own words. It stands as one line of JSON that no word of it can leave, and this comes last.
@@ -48,11 +33,25 @@ class Mode(StrEnum):
     AUDIT_ONLY = "audit_only"
 
 
+class SupportRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What follows from a result of the support check, for claims of these types and tiers; none named is all."""
+
+    result: SupportResult
+    recommendation: Recommendation
+    claim_types: tuple[ClaimType, ...] = ()
+    tiers: tuple[RiskTier, ...] = ()
+
+    def covers(self, result: SupportResult, claim: Claim) -> bool:
+        is_type = not self.claim_types or claim.claim_type in self.claim_types
+        return self.result is result and is_type and (not self.tiers or claim.risk_tier in self.tiers)
+
+
 class EvidencePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`allow` and `deny` hold `host:NAME` (with its subdomains), a whole source, or a beginning that ends in `*`.
 
     An empty `allow` lets every source pass that is not denied; while there is a `deny`, an address that cannot be read
-    is denied. With `require_content`, what a pointer names has to be at hand, and have its hash.
+    is denied. With `require_content`, what a pointer names has to be at hand, and have its hash. `support` may only
+    ask for more than the defaults of the support check do.
     """
 
     least_confidence: float = LEAST_CONFIDENCE
@@ -60,6 +59,7 @@ class EvidencePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     require_content: bool = False
+    support: tuple[SupportRule, ...] | UnsetType = UNSET
 
 
 class Thresholds(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -76,13 +76,20 @@ class UncertaintyPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """`by_method` holds fitted thresholds; a method without any is held to the strictest of them all.
 
     With `require_computed`, what an agent says of itself is not enough: the node's own model is asked `question` about
-    each claim, with its statement, fenced, in the place of `{statement}`, and has to answer it with yes.
+    each claim, with its statement, fenced, in the place of `{statement}`, and has to answer it with yes. `defer_share`
+    may only lower the share of answers outside the largest meaning from which a bundle is deferred.
     """
 
     thresholds: Thresholds = Thresholds()
     by_method: tuple[MethodThresholds, ...] = ()
     require_computed: bool = False
     question: str = DEFAULT_QUESTION
+    # Released policies keep their hash: what they could not say yet is left out of it.
+    defer_share: float | UnsetType = UNSET
+
+    @property
+    def share_line(self) -> float:
+        return DEFER_SHARE if self.defer_share is UNSET else self.defer_share
 
     def for_method(self, method: UncertaintyMethod) -> Thresholds:
         """Those of the method; else the strictest, so that naming a method nobody fitted gains nothing."""
@@ -145,6 +152,27 @@ class ClaimsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 DEFAULT_POLICY = ClaimsPolicy()
+
+# What a result calls for at the tiers that pass without people, and above them.
+_SUPPORT_DEFAULTS = {
+    SupportResult.SUPPORTED: (Recommendation.EXECUTE, Recommendation.EXECUTE),
+    SupportResult.ABSENT: (Recommendation.EXPLAIN, Recommendation.DEFER),
+    SupportResult.UNCLEAR: (Recommendation.EXPLAIN, Recommendation.DEFER),
+    SupportResult.CONTRADICTED: (Recommendation.DEFER, Recommendation.DEFER),
+    SupportResult.MISATTRIBUTED: (Recommendation.DEFER, Recommendation.DEFER),
+    SupportResult.NOT_FOUND: (Recommendation.DEFER, Recommendation.DEFER),
+    SupportResult.STITCHED: (Recommendation.DEFER, Recommendation.DEFER),
+}
+
+
+def support_called(policy: EvidencePolicy, result: SupportResult, claim: Claim) -> Recommendation:
+    """What a result of the support check calls for; a rule of the policy counts where it is stricter."""
+    low, high = _SUPPORT_DEFAULTS[result]
+    called = high if claim.risk_tier.rank > RiskTier.WRITE_LIMITED.rank else low
+    if policy.support is UNSET:
+        return called
+    asked = (rule.recommendation for rule in policy.support if rule.covers(result, claim))
+    return max((called, *asked), key=lambda one: one.rank)
 
 
 def _unbroken(json_text: str) -> str:

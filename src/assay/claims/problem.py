@@ -5,8 +5,6 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-__all__ = ["ClaimProblem", "ClaimProblemCode", "pointer_to", "render_claim_problems"]
-
 _SHOWN = 20
 
 

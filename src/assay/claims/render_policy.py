@@ -3,9 +3,16 @@
 from collections.abc import Iterator
 from decimal import Decimal
 
-from assay.claims.policy import ApprovalPolicy, ClaimsPolicy, EvidencePolicy, Thresholds, UncertaintyPolicy
+from msgspec import UNSET
 
-__all__ = ["render_policy"]
+from assay.claims.policy import (
+    ApprovalPolicy,
+    ClaimsPolicy,
+    EvidencePolicy,
+    SupportRule,
+    Thresholds,
+    UncertaintyPolicy,
+)
 
 _PLAIN = frozenset(map(chr, range(0x20, 0x7F))) - {'"', "\\"}
 
@@ -32,6 +39,14 @@ def _evidence(policy: EvidencePolicy) -> Iterator[str]:
     yield f"  allow: [{', '.join(map(_text, policy.allow))}]"
     yield f"  deny: [{', '.join(map(_text, policy.deny))}]"
     yield f"  require_content: {_flag(is_so=policy.require_content)}"
+    if policy.support is not UNSET:
+        yield f"  support: [{', '.join(map(_support, policy.support))}]"
+
+
+def _support(rule: SupportRule) -> str:
+    types = f", claim_types: [{', '.join(rule.claim_types)}]" if rule.claim_types else ""
+    tiers = f", tiers: [{', '.join(rule.tiers)}]" if rule.tiers else ""
+    return f"{{result: {rule.result}, recommendation: {rule.recommendation}{types}{tiers}}}"
 
 
 def _uncertainty(policy: UncertaintyPolicy) -> Iterator[str]:
@@ -42,6 +57,8 @@ def _uncertainty(policy: UncertaintyPolicy) -> Iterator[str]:
         yield f"    {row.method}: {_thresholds(row.thresholds)}"
     yield f"  require_computed: {_flag(is_so=policy.require_computed)}"
     yield f"  question: {_text(policy.question)}"
+    if policy.defer_share is not UNSET:
+        yield f"  defer_share: {_number(policy.defer_share)}"
 
 
 def _approvals(policy: ApprovalPolicy) -> Iterator[str]:

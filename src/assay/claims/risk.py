@@ -9,8 +9,6 @@ from assay.claims.bundle import ClaimBundle, Recommendation
 from assay.claims.policy import ApprovalNeed, ApprovalPolicy, Thresholds
 from assay.identity.risk import RiskTier
 
-__all__ = ["approval_needs", "highest_tier", "recommend", "required_approvals", "strictest_recommendation"]
-
 
 def highest_tier(bundle: ClaimBundle) -> RiskTier:
     """The highest tier of the claims, by rank and never by spelling."""
@@ -22,6 +20,13 @@ def recommend(value: float, thresholds: Thresholds) -> Recommendation:
     if value > thresholds.defer_above:
         return Recommendation.DEFER
     return Recommendation.EXPLAIN if value > thresholds.explain_above else Recommendation.EXECUTE
+
+
+def recommend_share(share: float, defer_from: float) -> Recommendation:
+    """What the share of answers outside the largest meaning calls for: any is a caveat, from the line on DEFER."""
+    if share >= defer_from:
+        return Recommendation.DEFER
+    return Recommendation.EXPLAIN if share > 0.0 else Recommendation.EXECUTE
 
 
 def strictest_recommendation(recommendations: Iterable[Recommendation]) -> Recommendation:

@@ -14,8 +14,6 @@ from assay.kernel.ids import KeyId
 from assay.kernel.key import key_id_of
 from assay.kernel.signature import SignedKind, signing_message, verify_ed25519
 
-__all__ = ["SignedPolicy", "policy_message", "render_signed_policy", "split_signed_policy", "verify_signed_policy"]
-
 _LINES = re.compile(r"# assay-policy-key: ([0-9a-f]{64})\n# assay-policy-signature: ([0-9a-f]{128})\n?\Z", re.ASCII)
 _MARK = "# assay-policy-"
 

@@ -10,8 +10,6 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import NamedTuple
 from unicodedata import normalize
 
-__all__ = ["is_source_allowed", "is_source_denied"]
-
 # What readers of addresses drop before they look (WHATWG URL): tabs and line ends anywhere, blanks at the ends.
 _DROPPED = re.compile(r"[\t\r\n]")
 _ENDS = "".join(map(chr, range(0x21)))

@@ -20,6 +20,7 @@ from assay.config.delivery import DeliveryConfig, delivery_problems
 from assay.config.desk import RegistryConfig, ReviewConfig, registry_problems, review_problems
 from assay.config.environment import Given, Setting, read_environment, struct_of, variables_of
 from assay.config.http import HttpConfig, http_problems
+from assay.config.identity import IdentityConfig, identity_problems
 from assay.config.models import ModelsConfig, model_problems
 from assay.config.node import (
     DatabaseConfig,
@@ -38,8 +39,6 @@ from assay.config.ski import SkiConfig, ski_problems
 from assay.config.truth import TruthConfig, truth_problems
 from assay.identity.problem import Problem, render_problems
 from assay.kernel.errors import Blame, Error
-
-__all__ = ["ENVIRONMENT", "BadConfigError", "Config", "parse_config"]
 
 _UNKNOWN = "unknown key"
 _ABSENT = "expected a value, got none"
@@ -73,6 +72,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     models: ModelsConfig = ModelsConfig()
     ski: SkiConfig = SkiConfig()
     truth: TruthConfig = TruthConfig()
+    identity: IdentityConfig = IdentityConfig()
     claims: ClaimsConfig = ClaimsConfig()
     delivery: DeliveryConfig = DeliveryConfig()
     review: ReviewConfig = ReviewConfig()
@@ -86,6 +86,7 @@ ENVIRONMENT: Mapping[str, Setting] = variables_of(Config)
 # What is judged by what stands elsewhere, and so may be wrong only because that could not be read.
 _JOINT = frozenset(
     {
+        "claims.encoder",
         "claims.judge",
         "claims.judge_url",
         "delivery.plugin",
@@ -269,6 +270,7 @@ def _problems(config: Config) -> tuple[Problem, ...]:
         *anchor_problems(config.trust),
         *key_problems(config.keys),
         *truth_problems(config.truth),
+        *identity_problems(config.identity),
         *witness_problems(config.witnesses, config.witness_threshold),
         *model_problems(config.models),
         *ski_problems(config.ski, has_model=has_model),

@@ -8,16 +8,6 @@ from msgspec import Struct
 from assay.delivery.trigger import Comparison
 from assay.identity.problem import Problem, when
 
-__all__ = [
-    "DeliveryConfig",
-    "PeerConfig",
-    "PluginName",
-    "StrandConfig",
-    "SubCategoriesConfig",
-    "TrainerName",
-    "delivery_problems",
-]
-
 _SERVICE = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}", re.ASCII)
 _TABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
 _LONGEST_NAME = 100

@@ -2,19 +2,21 @@
 
 from msgspec import Struct
 
+from assay.config._address import is_network
 from assay.identity.problem import Problem, names_problems, parse_problems, when
 from assay.kernel.ids import parse_principal_id
 from assay.review.kind import KIND_RULES
 
-__all__ = ["RegistryConfig", "ReviewConfig", "registry_problems", "review_problems"]
-
 
 class RegistryConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who is heard. With `allow_unsigned` announces without a signature count from everywhere, for closed networks, and
-    still never for a service that signs. `max_skew_seconds` is how far their clocks may be from ours, up to a day.
+    """Which announces count. Without a signature only those from `unsigned_networks`, never behind a proxy, and never
+    for a service that signs. Services are fetched from public addresses, from `unsigned_networks` and from
+    `service_networks`. A network is written as `10.0.0.0/8`. `max_skew_seconds` is how far their clocks may be from
+    ours, up to a day.
     """
 
-    allow_unsigned: bool = False
+    unsigned_networks: tuple[str, ...] = ()
+    service_networks: tuple[str, ...] = ()
     max_skew_seconds: int = 300
 
 
@@ -57,4 +59,10 @@ def review_problems(review: ReviewConfig) -> tuple[Problem, ...]:
 
 def registry_problems(registry: RegistryConfig) -> tuple[Problem, ...]:
     skew, most = registry.max_skew_seconds, 86_400
-    return when(not 0 < skew <= most, "registry.max_skew_seconds", f"expected 1 to {most}, got {skew}")
+    problems = when(not 0 < skew <= most, "registry.max_skew_seconds", f"expected 1 to {most}, got {skew}")
+    for name in ("unsigned_networks", "service_networks"):
+        networks: tuple[str, ...] = getattr(registry, name)
+        for number, network in enumerate(networks):
+            message = f"expected an address or a network such as `10.0.0.0/8`, got `{network[:80]}`"
+            problems += when(not is_network(network), f"registry.{name}[{number}]", message)
+    return problems

@@ -15,8 +15,6 @@ from msgspec.structs import fields
 
 from assay.identity.problem import Problem, when
 
-__all__ = ["ALIASES", "OTHERS", "PEER_TOKENS", "Given", "Setting", "read_environment", "struct_of", "variables_of"]
-
 _PREFIX = "ASSAY_"
 
 # Names besides the rule's own: the specification's two, and a short one for what is asked for most.
@@ -34,6 +32,7 @@ OTHERS: Mapping[str, str] = {
     "ASSAY_MODEL_TOKEN": "what the model's server wants",
     "ASSAY_OIDC_CLIENT_SECRET": "what the identity provider wants",
     "ASSAY_SESSION": "the session of the person who gives a command",
+    "ASSAY_NODE": "the address of the node that a command asks",
     "ASSAY_CREDENTIAL": "the API key or session with which a command asks",
     "ASSAY_AGENT_KEY": "the API key of the agent as which `assay check` attacks",
     "ASSAY_REVIEWER_PASSPHRASE": "opens the reviewer's own key file",

@@ -1,14 +1,11 @@
 """The HTTP interface: where it listens, how much it takes, who may come from elsewhere."""
 
 import re
-from ipaddress import ip_network
 
 from msgspec import Struct
 
-from assay.config._address import shown_address
+from assay.config._address import is_network, shown_address
 from assay.identity.problem import Problem, when
-
-__all__ = ["LONGEST_DRAIN", "HttpConfig", "http_problems"]
 
 _HIGHEST_PORT = 65535
 _LARGEST_BODY = 16 * 1024 * 1024
@@ -24,6 +21,7 @@ class HttpConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `rate_requests` times in `rate_seconds`; 0 requests means as often as it likes. Pages of other origins may ask only
     where `cors_origins` names them, each as a browser says it. `drain_seconds` is how long a server that was told to
     end goes on answering while `/readyz` says no, so that whoever balances the load hears of it.
+    `open_sovereignty` shows `/api/sovereignty` of the node's own tenant to everybody, as `open_metrics` `/metrics`.
     `public_url` is where browsers and agents reach the node, when something stands before it: `https://host`. Cookies
     are then for that scheme, and requests are signed for that address. `trusted_proxies` are the addresses or networks
     whose `X-Forwarded-For` is believed; without any, that of this machine is where there is a `public_url`.
@@ -34,6 +32,7 @@ class HttpConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_body_bytes: int = 1024 * 1024
     max_stream_bytes: int = _LARGEST_BODY
     open_metrics: bool = False
+    open_sovereignty: bool = False
     rate_requests: int = 60_000
     rate_seconds: int = 60
     cors_origins: tuple[str, ...] = ()
@@ -70,13 +69,5 @@ def _limit_problems(http: HttpConfig) -> tuple[Problem, ...]:
         problems += when(wrong, f"http.cors_origins[{number}]", message)
     for number, proxy in enumerate(http.trusted_proxies):
         message = f"expected an address or a network such as `10.0.0.0/8`, got `{proxy[:80]}`"
-        problems += when(not _is_network(proxy), f"http.trusted_proxies[{number}]", message)
+        problems += when(not is_network(proxy), f"http.trusted_proxies[{number}]", message)
     return problems
-
-
-def _is_network(text: str) -> bool:
-    try:
-        ip_network(text, strict=False)
-    except ValueError:
-        return False
-    return True

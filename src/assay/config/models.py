@@ -6,8 +6,6 @@ from assay.identity.problem import Problem, parse_problems, when
 from assay.kernel.digest import parse_digest
 from assay.ports.model import BackendName
 
-__all__ = ["GeneralModelConfig", "ModelsConfig", "model_problems"]
-
 
 class GeneralModelConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A general language model: weights for a llama.cpp server of our own, or a server's `url` and its `model`.

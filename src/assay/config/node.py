@@ -7,19 +7,6 @@ from assay.kernel.digest import parse_digest
 from assay.kernel.ids import parse_key_id, parse_tenant_id
 from assay.kernel.key import parse_anchor, parse_public_key
 
-__all__ = [
-    "DatabaseConfig",
-    "KeyConfig",
-    "NodeConfig",
-    "TrustConfig",
-    "WitnessConfig",
-    "anchor_problems",
-    "database_problems",
-    "key_problems",
-    "node_problems",
-    "witness_problems",
-]
-
 _ROUNDS = ("checkpoint_seconds", "review_sweep_seconds", "score_seconds", "compile_seconds", "truth_sweep_seconds")
 
 

@@ -8,8 +8,6 @@ from assay.config._address import shown_address
 from assay.identity.problem import Problem, parse_problems, when
 from assay.kernel.ids import parse_principal_id, parse_tenant_id
 
-__all__ = ["OidcConfig", "oidc_problems"]
-
 _WEB_ADDRESS = re.compile(r"https?://[^\s/?#@]+(?:/[^\s?#]*)?", re.ASCII)
 # Signatures that only the provider can make; HMAC and `none` are not among them.
 _SAFE_ALGORITHMS = frozenset(

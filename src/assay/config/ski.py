@@ -8,8 +8,6 @@ from assay.identity.problem import Problem, parse_problems, when
 from assay.kernel.digest import parse_digest
 from assay.verdicts.graph.open import SovereigntyMode
 
-__all__ = ["ReasonerName", "RuntimeVersion", "SkiConfig", "ski_problems"]
-
 # Nothing but a new boot resets these, and the firmware leaves them alone.
 _FIRST_REGISTER, _LAST_REGISTER = 8, 15
 _DEFAULT_LEVEL, _RECEIPTS_LEVEL = 2, 3

@@ -7,8 +7,6 @@ from msgspec import Struct
 from assay.identity.problem import Problem, when
 from assay.truth.key import DOMAIN_SYSTEMS, SpatialSystem
 
-__all__ = ["TruthConfig", "truth_problems"]
-
 _DOMAIN = re.compile(r"[a-z0-9_-]+", re.ASCII)
 # Clocks that differ by more show another day, and nothing that they date can be told apart.
 _DAY_SECONDS = 86_400

@@ -7,17 +7,6 @@ from assay.kernel.conformance import Fetched
 from assay.kernel.errors import JsonError
 from assay.kernel.json_text import JsonValue, Limits, parse_json
 
-__all__ = [
-    "Members",
-    "as_list",
-    "as_members",
-    "fault_of",
-    "is_count",
-    "mandatory_problems",
-    "members_of",
-    "rows_of",
-]
-
 Members: TypeAlias = dict[str, JsonValue]
 _LIMITS = Limits(max_bytes=4 << 20, max_depth=64)
 _GOOD = range(200, 300)

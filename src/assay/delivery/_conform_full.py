@@ -21,8 +21,6 @@ from assay.delivery.sense import StandardEvent, parse_event
 from assay.delivery.strand import CORE
 from assay.kernel.conformance import Fetched, Finding, outcome
 
-__all__ = ["check_full"]
-
 _SEVERAL = 2
 
 

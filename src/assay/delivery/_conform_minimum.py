@@ -21,8 +21,6 @@ from assay.delivery.tally import Tally, count
 from assay.identity.mask import is_mask
 from assay.kernel.conformance import Fetched, Finding, outcome
 
-__all__ = ["annotation_of", "check_minimum"]
-
 _STATUSES = ("online", "degraded", "offline")
 _TEXTS = ("service", "version")
 _COUNTERS = ("total", "success", "failure", "consecutive_failures")

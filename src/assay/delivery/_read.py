@@ -10,14 +10,12 @@ from msgspec import Struct
 
 from assay.delivery.errors import DeliveryError, MemberProblem
 from assay.kernel.errors import JsonError
-from assay.kernel.json_text import JsonValue, Limits, parse_json
-
-__all__ = ["is_text", "read_object", "shape"]
+from assay.kernel.json_text import BODY_DEPTH, JsonValue, Limits, parse_json
 
 _Shape = TypeVar("_Shape", bound=Struct)
 _MOST_PROBLEMS = 100
 _LONGEST_WORDS, _LONGEST_NAME = 300, 80
-_LIMITS = Limits(max_bytes=1 << 20, max_depth=32)
+_LIMITS = Limits(max_bytes=1 << 20, max_depth=BODY_DEPTH)
 # A line break or a tab may stand in a text for people; other control characters may not, NUL least of all.
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 

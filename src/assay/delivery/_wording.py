@@ -6,8 +6,6 @@ from functools import lru_cache
 from assay.delivery.level import Level, LevelCap
 from assay.delivery.strand import StrandId, StrandRegistry, StrandType
 
-__all__ = ["disclose", "held_text", "lowered_text", "once_withheld_text", "withheld_text"]
-
 _UNVERIFIED = (
     "This output has not been validated through any independent verification process. "
     "Do not act on this output without independent expert review."

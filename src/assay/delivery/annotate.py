@@ -27,27 +27,6 @@ from assay.kernel.instant import Instant
 from assay.kernel.json_text import JsonValue
 from assay.kernel.signature import SignedKind, signing_message
 
-__all__ = [
-    "HEADER",
-    "PRAMANA_VERSION",
-    "Annotation",
-    "AnnotationSignature",
-    "AnswerBody",
-    "AnswerFacts",
-    "ComponentLevel",
-    "GateMark",
-    "SlmContribution",
-    "annotate",
-    "annotation_message",
-    "deliver",
-    "question_digest",
-    "render_annotation",
-    "render_body",
-    "render_header",
-    "seal_annotation",
-    "seal_body",
-]
-
 PRAMANA_VERSION: Final = "1.0"
 HEADER: Final = "Pramana-Authenticity"
 _HIGHEST_FLOOR = 3

@@ -14,8 +14,6 @@ from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.kernel.json_text import JsonValue
 
-__all__ = ["Answerer", "Question", "Reply"]
-
 _LONGEST_TYPE = 500
 _LONGEST_SESSION = 200
 _NONCE = re.compile(r"[!-~]{16,128}", re.ASCII)

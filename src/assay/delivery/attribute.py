@@ -13,8 +13,6 @@ from assay.delivery.level import Level
 from assay.delivery.outcome import Signal
 from assay.kernel.instant import render_instant
 
-__all__ = ["find_same", "verify_attribution"]
-
 _MAX_SKEW = timedelta(minutes=5)
 
 

@@ -16,8 +16,6 @@ from assay.delivery.plugin import Category
 from assay.delivery.rule import RuleId
 from assay.delivery.suggestion import CategorySuggestion, HeldOut
 
-__all__ = ["LEAST_PAIRS", "CategoryModel", "measure_pairs"]
-
 # Below this many pairs, or with a single category among them, there is nothing to learn from.
 LEAST_PAIRS = 10
 _BUCKETS = 1 << 14

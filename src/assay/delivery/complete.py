@@ -14,8 +14,6 @@ from assay.delivery.errors import InvalidOutcomeError
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.json_text import JsonValue
 
-__all__ = ["complete_outcome", "find_incomplete", "names_rules"]
-
 _TYPE_NAMES = frozenset({"signal_type", "type", "event"})
 _RULE_NAMES = frozenset({"rule_id", "rule_ids"})
 _NEEDED = frozenset({"applied_by", "strands_available", "authenticity_level", "timestamp"})

@@ -17,8 +17,6 @@ from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.instant import Instant, render_instant
 
-__all__ = ["CHOICES", "Conclusion", "Siddhanta", "conclude", "parse_conclusion"]
-
 # The choices of a root-cause ticket are the three categories, in words.
 CHOICES: Mapping[Category, str] = {
     Category.ROUTING: "routing_failure",

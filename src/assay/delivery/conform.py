@@ -15,15 +15,6 @@ from assay.delivery.outcome import Outcome
 from assay.delivery.sense import StandardEvent
 from assay.kernel.conformance import Fetched, Finding, Report, outcome
 
-__all__ = [
-    "Attack",
-    "AttackResult",
-    "Evidence",
-    "Profile",
-    "check_delivery",
-    "judge_attack",
-]
-
 _REFUSED = frozenset({401, 403})
 
 

@@ -23,20 +23,6 @@ from assay.kernel.json_text import JsonValue
 from assay.kernel.key import key_id_of
 from assay.kernel.signature import parse_signature_hex, verify_ed25519
 
-__all__ = [
-    "Asking",
-    "Claim",
-    "ProducerState",
-    "Recognised",
-    "check_claim",
-    "check_seal",
-    "component_of",
-    "missing_of",
-    "open_annotation",
-    "read_state",
-]
-
-
 _MOST_STRANDS = 32
 
 

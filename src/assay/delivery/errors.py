@@ -36,38 +36,6 @@ from msgspec import Struct
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = [
-    "CertificationError",
-    "ConcluderError",
-    "DeliveryError",
-    "FederationError",
-    "InvalidAnnotationError",
-    "InvalidConclusionError",
-    "InvalidEventError",
-    "InvalidLevelError",
-    "InvalidOutcomeError",
-    "InvalidPairError",
-    "InvalidPluginReplyError",
-    "InvalidProposalError",
-    "InvalidQueryTypeError",
-    "InvalidQuestionError",
-    "InvalidRuleVersionError",
-    "InvalidStepError",
-    "InvalidStrandError",
-    "InvalidTriggerError",
-    "InvalidWebhookError",
-    "InvalidWorkItemError",
-    "MemberProblem",
-    "OutcomeAnswerError",
-    "OutcomeConflictError",
-    "OutcomeSourceError",
-    "PluginScopeError",
-    "RuleAuthorError",
-    "RuleOrderError",
-    "UnknownQueryTypeError",
-    "UnknownRuleError",
-]
-
 
 class MemberProblem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is wrong with which member of a document."""

@@ -34,18 +34,6 @@ from assay.kernel.json_text import JsonValue
 from assay.kernel.key import key_id_of
 from assay.kernel.signature import load_public_key
 
-__all__ = [
-    "Agreement",
-    "ManualReview",
-    "Translation",
-    "accept_foreign",
-    "add_keys",
-    "parse_agreement",
-    "registry_for_peer",
-    "report_for_peer",
-    "translate_signal",
-]
-
 _LONGEST_PEER = 200
 _MOST_KEYS = 16
 _HEX = re.compile("[0-9a-f]{64}")

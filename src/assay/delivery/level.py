@@ -12,8 +12,6 @@ from msgspec import Struct
 from assay.delivery.errors import InvalidLevelError
 from assay.delivery.strand import CAPABILITY, CORE, KNOWLEDGE, StrandId
 
-__all__ = ["Assessment", "Level", "LevelCap", "assess", "is_below", "parse_level", "rank_of", "read_level"]
-
 
 class Level(StrEnum):
     """Closed: nobody may define another (PRAMANA 15)."""

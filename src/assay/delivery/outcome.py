@@ -30,18 +30,7 @@ from assay.kernel.digest import Digest, digest_of
 from assay.kernel.errors import CanonicalError, TypeFormError
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant, parse_foreign_instant, render_instant
-from assay.kernel.json_text import JsonValue
-
-__all__ = [
-    "Outcome",
-    "ReporterGrant",
-    "RuleOutcome",
-    "Signal",
-    "parse_outcome",
-    "render_phala",
-    "verify_reporter",
-    "verify_same",
-]
+from assay.kernel.json_text import JsonValue, is_shallow
 
 _TYPE_NAMES = ("signal_type", "type", "event")
 # Set by the registry and never believed from outside, so it does not make two signals different.
@@ -219,13 +208,13 @@ def render_phala(
 def _find_plain(content: bytes | str) -> dict[str, JsonValue] | None:
     """The members of a text about which no two readers can differ; None for all others, which are read the long way.
 
-    Such a text is short, printable and ASCII, and escapes nothing. Where no quotation mark is followed by a space, each
-    name is followed by its colon: as many such pairs as there are members, and none was named twice. INVARIANT: what is
-    found here is what `read_object` finds, but for numbers, of which a signal has none; a property test holds it to it.
+    Such a text is short, shallow, printable and ASCII, and escapes nothing. Where no quotation mark is followed by a
+    space, each name is followed by its colon: as many such pairs as there are members, and none was named twice.
+    INVARIANT: the result is that of `read_object`, except for numbers, of which a signal has none.
     """
     text = content if isinstance(content, str) else content.decode("latin-1")
     is_plain = len(text) <= _PLAIN_LENGTH and text.isascii() and text.isprintable()
-    if not is_plain or "\\" in text or '" ' in text:
+    if not is_plain or "\\" in text or '" ' in text or not is_shallow(text):
         return None
     try:
         fields: object = msgspec.json.decode(text)

@@ -19,18 +19,6 @@ from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 
-__all__ = [
-    "DEFAULT_BATCH",
-    "PairInput",
-    "PairLabel",
-    "TrainingPair",
-    "capture_pair",
-    "next_batch",
-    "render_chat",
-    "render_pairs",
-    "render_preferences",
-]
-
 DEFAULT_BATCH = 50
 _SYSTEM = (
     "A knowledge rule was followed by failures. Say where the failure lies (A routing, B application, C the rule "

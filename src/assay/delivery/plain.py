@@ -7,8 +7,6 @@ import msgspec
 
 from assay.kernel.canonical import canonicalize
 
-__all__ = ["plain_bytes"]
-
 _sorted = msgspec.json.Encoder(order="sorted")
 
 

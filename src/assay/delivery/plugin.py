@@ -15,21 +15,6 @@ from assay.delivery.errors import InvalidPluginReplyError, PluginScopeError
 from assay.delivery.outcome import Outcome
 from assay.delivery.rule import RuleId
 
-__all__ = [
-    "PLUGIN_INTERFACE",
-    "Category",
-    "CategoryHint",
-    "Plugin",
-    "PluginCard",
-    "PluginReply",
-    "PluginRequest",
-    "PluginSignal",
-    "PurvaPaksha",
-    "ask_plugin",
-    "parse_reply",
-    "render_request",
-]
-
 PLUGIN_INTERFACE: Final = "pramana/slm-plugin/1.0"
 _LONGEST_TEXT = 20_000
 

@@ -26,8 +26,6 @@ from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.instant import Instant
 
-__all__ = ["Proposal", "ProposalRoute", "accept_proposal", "propose_correction"]
-
 
 class ProposalRoute(StrEnum):
     """Where a correction goes (the source of the rule decides)."""

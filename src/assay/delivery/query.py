@@ -17,8 +17,6 @@ from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 
-__all__ = ["QueryRegistry", "QueryType", "Shortfall", "check_expectation", "fold_queries", "rules_behind"]
-
 _SLUG = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*", re.ASCII)
 _LONGEST_SLUG = 120
 _LONGEST_TEXT = 500

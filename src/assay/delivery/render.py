@@ -7,8 +7,6 @@ from assay.delivery.annotate import Annotation
 from assay.delivery.level import Level
 from assay.delivery.rule import render_ref
 
-__all__ = ["render_html", "render_text"]
-
 _WIDTH = 100
 _TITLES = {
     Level.UNVERIFIED: "UNVERIFIED",

@@ -29,24 +29,6 @@ from assay.kernel.errors import TypeFormError
 from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.instant import Instant
 
-__all__ = [
-    "Certification",
-    "Citation",
-    "RegisteredRule",
-    "RuleId",
-    "RuleRef",
-    "RuleRegistry",
-    "RuleSource",
-    "RuleVersion",
-    "certify",
-    "cite",
-    "fold_rules",
-    "next_version",
-    "parse_rule_id",
-    "render_ref",
-    "verify_author",
-]
-
 RuleId = NewType("RuleId", str)
 _FORM = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._:-]{0,126}[A-Za-z0-9])?", re.ASCII)
 _MAY_CERTIFY = (BuiltInRole.REVIEWER,)

@@ -11,8 +11,6 @@ from assay.kernel.errors import TypeFormError
 from assay.kernel.instant import Instant, parse_foreign_instant, render_instant
 from assay.kernel.json_text import JsonValue
 
-__all__ = ["SenseEvent", "StandardEvent", "parse_event", "render_event"]
-
 _LONGEST_NAME = 200
 
 

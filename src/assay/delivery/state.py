@@ -9,8 +9,6 @@ from assay.delivery.annotate import PRAMANA_VERSION
 from assay.delivery.query import QueryRegistry
 from assay.delivery.strand import CORE_REGISTRY, StrandId, StrandRegistry
 
-__all__ = ["PramanaState", "ServiceStatus", "state_of"]
-
 
 class ServiceStatus(StrEnum):
     ONLINE = "online"

@@ -14,31 +14,6 @@ from msgspec import Struct
 from assay.delivery.errors import InvalidStrandError
 from assay.kernel.instant import Instant
 
-__all__ = [
-    "CAPABILITY",
-    "CORE",
-    "CORE_REGISTRY",
-    "KNOWLEDGE",
-    "MOST_STRANDS",
-    "PROOF",
-    "PROOF_THRESHOLD_PCT",
-    "Absence",
-    "StrandId",
-    "StrandRegistry",
-    "StrandReport",
-    "StrandResult",
-    "StrandType",
-    "absent",
-    "check_capability",
-    "check_knowledge",
-    "check_proof",
-    "is_private",
-    "is_strand_id",
-    "present",
-    "register_strands",
-    "settle_strands",
-]
-
 StrandId = NewType("StrandId", str)
 CAPABILITY = StrandId("capability")
 KNOWLEDGE = StrandId("knowledge")

@@ -4,8 +4,6 @@ from msgspec import Struct
 
 from assay.delivery.plugin import Category
 
-__all__ = ["CategorySuggestion", "HeldOut"]
-
 
 class HeldOut(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Over pairs that were guessed before they were learnt: how many, how many right, and by the commonest alone."""

@@ -15,20 +15,6 @@ from assay.delivery.outcome import Outcome
 from assay.delivery.rule import RuleId
 from assay.kernel.instant import Instant
 
-__all__ = [
-    "Alert",
-    "AlertRule",
-    "Point",
-    "Tally",
-    "check_alert",
-    "check_tally",
-    "count",
-    "recount",
-    "recount_rules",
-    "series",
-    "taint",
-]
-
 _EPOCH = Instant(datetime(1970, 1, 1, tzinfo=UTC))
 
 

@@ -18,18 +18,6 @@ from assay.delivery.trigger import Move
 from assay.delivery.workitem import WorkItem
 from assay.kernel.instant import Instant
 
-__all__ = [
-    "Loop",
-    "Stage",
-    "Trace",
-    "check_trace",
-    "gather_trace",
-    "loop_at_delivery",
-    "loop_at_outcome",
-    "loop_at_query",
-    "loop_at_root_cause",
-]
-
 
 class Stage(StrEnum):
     """In the order in which they come."""

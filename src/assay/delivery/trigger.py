@@ -17,24 +17,6 @@ from assay.delivery.outcome import Outcome, RuleOutcome
 from assay.delivery.rule import RuleId
 from assay.kernel.instant import Instant
 
-__all__ = [
-    "Batch",
-    "BatchRule",
-    "Comparison",
-    "Followed",
-    "Move",
-    "TriggerRule",
-    "Watch",
-    "batch_id_at",
-    "begin_batching",
-    "closed_batches",
-    "conclude_watch",
-    "end_batching",
-    "follow",
-    "follow_batch",
-    "provoke",
-]
-
 _EPOCH = Instant(datetime(1970, 1, 1, tzinfo=UTC))
 _ID_HEX = 32
 _DAY = 24 * 60 * 60

@@ -14,22 +14,6 @@ from assay.delivery.errors import InvalidStepError
 from assay.delivery.outcome import Outcome
 from assay.delivery.rule import RuleRef, render_ref
 
-__all__ = [
-    "Remark",
-    "Replay",
-    "Standing",
-    "Step",
-    "StepKind",
-    "StepVerdict",
-    "Success",
-    "TwoWrong",
-    "confirm",
-    "remark",
-    "replays_needed",
-    "suspect",
-    "verify_steps",
-]
-
 _FEWEST = 2
 
 

@@ -6,6 +6,7 @@ event + time -> webhook_headers (Ed25519 over `id.timestamp.body`) -> a sender; 
 import re
 from base64 import b64encode
 from collections.abc import Callable
+from ipaddress import IPv6Address, ip_address
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -13,18 +14,6 @@ from msgspec import Struct
 from assay.delivery.errors import InvalidWebhookError
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
-
-__all__ = [
-    "MOST_ATTEMPTS",
-    "Webhook",
-    "WebhookUrl",
-    "message_id",
-    "parse_webhook_url",
-    "pause_after",
-    "render_webhook_key",
-    "webhook_headers",
-    "webhook_message",
-]
 
 # With the pauses below an endpoint may be away for some ten hours before an event is given up.
 MOST_ATTEMPTS: Final = 10
@@ -80,6 +69,18 @@ def parse_webhook_url(text: str) -> WebhookUrl:
     if not 1 <= port <= _HIGHEST_PORT:
         raise InvalidWebhookError(f"expected a port of 1 to {_HIGHEST_PORT}, got {port}")
     return WebhookUrl(scheme, host, port)
+
+
+def verify_webhook_target(url: str) -> None:
+    """Raise where a URL names a link-local address: metadata services of clouds are there, and no receiver is."""
+    host = parse_webhook_url(url).host
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return  # A name: the sender checks the addresses that it has when something is sent.
+    plain = address.ipv4_mapped or address if isinstance(address, IPv6Address) else address
+    if plain.is_link_local:
+        raise InvalidWebhookError(f"expected an address that others can reach, got the link-local `{host[:80]}`")
 
 
 def message_id(tenant_id: str, position: int) -> str:

@@ -28,18 +28,6 @@ from assay.kernel.instant import Instant, render_instant
 from assay.review.kind import TicketKind
 from assay.review.ticket import LONGEST_SHOWN, TicketDraft
 
-__all__ = [
-    "MOST_CONTEXTS",
-    "FailingContext",
-    "OpeningReason",
-    "WorkItem",
-    "context_of",
-    "draft_ticket",
-    "item_id_of",
-    "open_item",
-    "plugin_request",
-]
-
 MOST_CONTEXTS = 50
 _MAY_REVIEW = (BuiltInRole.REVIEWER,)
 _LONGEST_SUMMARY = 10_000

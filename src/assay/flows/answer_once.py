@@ -24,18 +24,6 @@ from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.request_store import KeptRequest
 
-__all__ = [
-    "KEPT",
-    "KeyedRequest",
-    "Reply",
-    "RequestsInHand",
-    "answer_once",
-    "begin_request",
-    "find_kept",
-    "forget_requests",
-    "kept_answer",
-]
-
 KEPT = timedelta(hours=24)
 # Statuses from here on ask to come again.
 _FAULTS = 500
@@ -97,7 +85,8 @@ def answer_once(
     """The kept answer of the same request, else that of `work`; a refusal that left a trace is kept too, as `refused`.
 
     The same key with another content is `request.key_reused`. What took effect in a process that ended before its
-    answer was kept is done again where that is harmless, and else `request.answer_lost`.
+    answer was kept, or whose answer an erasure removed, is done again where that is harmless, and else
+    `request.answer_lost`.
     """
     with in_hand.take(request):
         found = tools.database.read(lambda unit: find_kept(unit, request, at=at))

@@ -8,8 +8,6 @@ from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.ports.database import Unit
 from assay.review.ticket import Ticket
 
-__all__ = ["get_api_key", "get_principal", "get_session", "get_ticket"]
-
 
 def get_principal(unit: Unit, tenant_id: TenantId, principal_id: PrincipalId) -> Principal:
     found = unit.identity.find_principal(tenant_id, principal_id)

@@ -13,8 +13,6 @@ from assay.kernel.ledger import Draft, Receipt
 from assay.ports.database import Database, DatabaseFacts, Unit
 from assay.ports.request_store import KeptRequest
 
-__all__ = ["MarkedDatabase"]
-
 T = TypeVar("T")
 
 

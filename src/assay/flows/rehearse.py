@@ -5,8 +5,6 @@ from typing import Any, TypeVar
 
 from assay.ports.database import Database, Unit
 
-__all__ = ["rehearse"]
-
 T = TypeVar("T")
 
 

@@ -16,8 +16,6 @@ from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.request_store import KeptRequest
 
-__all__ = ["RequestMark", "forget_expired"]
-
 
 @dataclass(frozen=True, slots=True)
 class RequestMark:

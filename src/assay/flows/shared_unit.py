@@ -11,10 +11,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
+from assay.flows.traced_database import untraced
 from assay.kernel.errors import Error
 from assay.ports.database import Database, Unit
-
-__all__ = ["SharedUnit"]
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -81,7 +80,7 @@ class SharedUnit:
     """Those who write with the same `run` meet here: it answers every job, in order, with a result or its refusal.
 
     `run` may be called again with the same jobs, on a unit in which nothing of the first time remains. What it raises
-    is about all of them.
+    is about all of them. Requests of several callers share a unit, so a job has to carry the trace id of its caller.
     """
 
     def __init__(self, at_most: int = _MOST) -> None:
@@ -116,6 +115,8 @@ class SharedUnit:
     def _join(
         self, database: Database, jobs: Sequence[J], run: Run[J, R], weight: int
     ) -> tuple[_Group[J, R], int, int]:
+        # Each request has a wrapper of its own around the database that they share.
+        database = untraced(database)
         with self._lock:
             group: _Group[J, R] | None = self._open
             is_same = group is not None and group.database is database and group.run is run

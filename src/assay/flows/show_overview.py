@@ -4,14 +4,12 @@ from collections import Counter
 
 from msgspec import Struct
 
-from assay.flows.review.show_queue import show_queue
-from assay.flows.review.show_waiting import turn_of
+from assay.flows.review.show_queue import page_queue, turn_of
 from assay.flows.tools import Tools
 from assay.flows.verdicts.coverage import check_agreement
 from assay.flows.verdicts.show_verdict import list_verdicts
-from assay.identity.principal import Principal
+from assay.identity.caller import Caller
 from assay.kernel.ids import TenantId
-from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.ledger_store import KeptCheckpoint
 from assay.ports.verdict_store import VerdictRow
@@ -19,8 +17,6 @@ from assay.review.kind import TicketKind
 from assay.review.queue import QueuedTicket, QueueFilter
 from assay.verdicts.agreement import Canary
 from assay.verdicts.govern import Standing
-
-__all__ = ["HELD", "LedgerStanding", "Overview", "show_ledger_standing", "show_overview"]
 
 # A held verdict is counted as what it is: no verdict yet.
 HELD = "HELD"
@@ -67,14 +63,15 @@ class Overview(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return tuple(one for one in self.waiting if one.ticket.kind is TicketKind.RESTORE)
 
 
-def show_overview(tools: Tools, tenant_id: TenantId, *, viewer: Principal | None, at: Instant) -> Overview:
-    """The node at a glance, as the viewer may see it; no viewer is the operator of the node's folder, who sees all."""
+def show_overview(tools: Tools, caller: Caller) -> Overview:
+    """The node at a glance, as the caller may see it."""
+    tenant_id = caller.tenant_id
     rows = list_verdicts(tools, tenant_id, limit=_LATEST)
-    waiting = show_queue(tools, tenant_id, QueueFilter(), viewer=viewer, limit=None, at=at).tickets
+    waiting = page_queue(tools, caller, QueueFilter(), limit=None).tickets
     counts = Counter(HELD if row.standing == Standing.HELD else row.verdict for row in rows)
     return Overview(
         waiting=waiting,
-        own=() if viewer is None else tuple(filter(turn_of(tools, tenant_id, viewer), waiting)),
+        own=tuple(filter(turn_of(tools, caller), waiting)),
         by_verdict=dict(counts.most_common()),
         counted=len(rows),
         latest=rows[:_SHOWN],

@@ -6,8 +6,6 @@ from threading import Lock
 
 from assay.kernel.ids import TenantId
 
-__all__ = ["TenantLocks"]
-
 
 class TenantLocks:
     """Locks made when first asked for; tenants are few, so none is ever dropped."""

@@ -6,8 +6,6 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TypeVar
 
-__all__ = ["LATE", "Late", "run_within"]
-
 K = TypeVar("K")
 T = TypeVar("T")
 

@@ -33,8 +33,6 @@ from assay.ports.signer import Signer
 from assay.ports.weight_files import WeightFiles
 from assay.ports.witness import Witness
 
-__all__ = ["Tools"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
@@ -42,9 +40,9 @@ class Tools:
 
     `founder` is the root of its own keys; `anchors` are for the documents of others. A node that was founded before it
     could compile truth has no `truth_signer` until one is added. `domain_systems` are domains of truth keys beyond
-    Kaori's four, with the spatial system of each. Verdicts need a `reasoner`, and in strict mode a `guard`;
-    with a `boot`, weights are measured before they judge. `kept` are the models that judged before, for replays.
-    `weights` is where those of other models than the shipped one lie.
+    Kaori's four, with the spatial system of each. `roles` are those beyond the built-in ones. Verdicts need a
+    `reasoner`, and in strict mode a `guard`; with a `boot`, weights are measured before they judge. `kept` are the
+    models that judged before, for replays. `weights` is where those of other models than the shipped one lie.
     With `oidc`, people may log in by way of an identity provider.
     `guardians` are all asked about each bundle of claims; without one, none passes.
     `clock_skew` is how far the clock may be behind the newest entry while observations and signals are taken in,
@@ -67,6 +65,7 @@ class Tools:
     witness_threshold: int = 0
     truth_signer: Signer | None = None
     domain_systems: Mapping[str, str] = field(default_factory=dict)
+    roles: tuple[str, ...] = ()
     ski: SkiSettings = field(default_factory=SkiSettings)
     delivery: DeliverySettings = field(default_factory=DeliverySettings)
     desk: DeskSettings = field(default_factory=DeskSettings)

@@ -8,8 +8,6 @@ from assay.identity.principal import Principal
 from assay.kernel.digest import Digest
 from assay.kernel.instant import Instant, render_instant
 
-__all__ = ["Lifetime", "check_secret"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lifetime:
@@ -21,9 +19,10 @@ class Lifetime:
 
 
 def check_secret(
-    secret: str, expected: Digest, principal: Principal, lifetime: Lifetime, *, at: Instant
+    secret: str | None, expected: Digest, principal: Principal, lifetime: Lifetime, *, at: Instant
 ) -> CredentialFinding:
-    if not matches(secret, expected):
+    """Check secret and lifetime; None stands for a secret that this request has shown already."""
+    if secret is not None and not matches(secret, expected):
         return _no(CredentialState.WRONG_SECRET, "the secret does not match")
     if lifetime.revoked_at is not None and at >= lifetime.revoked_at:
         return _no(CredentialState.REVOKED, f"revoked at {render_instant(lifetime.revoked_at)}")

@@ -7,8 +7,6 @@ from base64 import b32encode, urlsafe_b64encode
 from assay.identity.errors import EntropyError
 from assay.kernel.digest import Digest, digest_of
 
-__all__ = ["SECRET_BYTES", "SECRET_FORM", "make_name", "make_secret", "matches", "require_entropy", "secret_hash"]
-
 SECRET_BYTES = 32
 # 32 bytes in base64url without padding.
 SECRET_FORM = r"[A-Za-z0-9_-]{43}"  # noqa: S105  the form of a secret, not one

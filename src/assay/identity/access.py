@@ -16,8 +16,6 @@ from assay.identity.principal import Principal
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 
-__all__ = ["Needs", "Requirement", "RequirementName", "Standing", "check_access", "find_unmet"]
-
 
 class RequirementName(StrEnum):
     """What can be required. The first six belong to the door of the node, the others to what is behind it."""

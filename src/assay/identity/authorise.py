@@ -7,8 +7,6 @@ from assay.identity.principal import Principal
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 
-__all__ = ["allowed", "has_role", "require_active", "require_role", "require_same_tenant"]
-
 
 def has_role(principal: Principal, any_of: Iterable[str]) -> bool:
     """One of the roles is held by name; no role implies another, and an empty list is held by nobody."""

@@ -9,8 +9,6 @@ from hashlib import sha256
 
 from assay.identity.session import parse_session_token
 
-__all__ = ["csrf_token", "is_csrf_token"]
-
 _DOMAIN = b"assay/csrf/v1\n"
 
 

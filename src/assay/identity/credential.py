@@ -26,25 +26,6 @@ from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.ids import PrincipalId, TenantId, parse_principal_id, parse_tenant_id
 from assay.kernel.instant import Instant
 
-__all__ = [
-    "API_KEY_ENTROPY_BYTES",
-    "EVERY_SCOPE",
-    "SCOPE_FORM",
-    "ApiKeyPrefix",
-    "ApiKeyRecord",
-    "ApiKeyRevocation",
-    "PasswordRecord",
-    "check_api_key",
-    "covers",
-    "has_scope",
-    "issue_api_key",
-    "parse_api_key",
-    "parse_api_key_prefix",
-    "revoke_api_key",
-    "rotate_api_key",
-    "set_password",
-]
-
 ApiKeyPrefix = NewType("ApiKeyPrefix", str)
 
 # Everything its principal may do; a key with a narrower list may do less, and never more.
@@ -169,15 +150,15 @@ def parse_api_key_prefix(text: str) -> ApiKeyPrefix:
 
 def check_api_key(
     record: ApiKeyRecord,
-    secret: str,
+    secret: str | None,
     principal: Principal,
     *,
     at: Instant,
     revocations: Sequence[ApiKeyRevocation],
 ) -> CredentialFinding:
-    """Whether this secret proves this principal at this instant; the caller looks up all three by the prefix.
+    """Check that this secret proves this principal at this instant; the caller looks up all three by the prefix.
 
-    The secret is judged first: whoever does not hold it learns nothing about the key.
+    The secret is checked first, so that a stranger learns nothing about the key. None: the request showed it already.
     """
     _require_own(record, principal)
     lifetime = Lifetime(

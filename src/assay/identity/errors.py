@@ -26,28 +26,6 @@ from collections.abc import Sequence
 from assay.identity.problem import Problem, render_problems
 from assay.kernel.errors import Blame, Error
 
-__all__ = [
-    "DisabledError",
-    "EntropyError",
-    "IdTokenError",
-    "IdentityError",
-    "InvalidCredentialError",
-    "InvalidPrincipalError",
-    "InvalidRecordError",
-    "InvalidSessionError",
-    "MachinePasswordError",
-    "MachineSessionError",
-    "MalformedApiKeyError",
-    "MalformedSessionTokenError",
-    "MalformedSignatureInputError",
-    "MaskError",
-    "OtherTenantError",
-    "RoleMissingError",
-    "StaleRequestError",
-    "UnknownRiskTierError",
-    "WrongRecordError",
-]
-
 
 class IdentityError(Error):
     """A principal, a credential or a claim to one is refused."""

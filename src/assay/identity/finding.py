@@ -4,8 +4,6 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-__all__ = ["CredentialFinding", "CredentialState", "unknown_credential"]
-
 
 class CredentialState(StrEnum):
     """VALID is the only yes. Outside, all the others look the same: not authenticated."""

@@ -3,8 +3,6 @@
 from assay.identity.errors import MaskError
 from assay.identity.problem import shortened
 
-__all__ = ["MASK_MAX", "has_all", "is_mask", "normalise_mask"]
-
 MASK_MAX = 0xFFFFFFFF
 # Other languages read the same 32 bits as a signed number, so bit 31 arrives as a minus sign.
 _SIGNED_MIN = -(2**31)

@@ -19,16 +19,6 @@ from assay.kernel.errors import TypeFormError
 from assay.kernel.ids import PrincipalId, parse_principal_id
 from assay.kernel.instant import Instant
 
-__all__ = [
-    "BINDING_BYTES",
-    "LOGIN_SECONDS",
-    "LoginSecrets",
-    "begin_login",
-    "find_person",
-    "resume_login",
-    "verify_claims",
-]
-
 BINDING_BYTES = 32
 # How long a person may take at the provider.
 LOGIN_SECONDS = 600
@@ -86,7 +76,7 @@ def verify_claims(
     is_ours_alone = isinstance(names, list) and set(map(str, names)) == {client_id}
     _require(is_ours_alone or authorised == client_id, "`azp` where the token has other audiences")
     expires, issued = _instant(claims.get("exp")), _instant(claims.get("iat"))
-    _require(expires is not None and at < expires + _SKEW, "`exp` in the future")
+    _require(expires is not None and at - _SKEW < expires, "`exp` in the future")
     _require(issued is not None and abs(at - issued) <= _SKEW + timedelta(seconds=LOGIN_SECONDS), "`iat` of now")
     _require(issued is not None and issued <= at + _SKEW, "`iat` not ahead of us")
     given = claims.get("nonce")

@@ -14,16 +14,6 @@ from assay.kernel.ids import PrincipalId, TenantId, parse_principal_id, parse_te
 from assay.kernel.instant import Instant
 from assay.kernel.signature import load_public_key
 
-__all__ = [
-    "LOCAL_OPERATOR",
-    "BuiltInRole",
-    "Principal",
-    "PrincipalChange",
-    "PrincipalKind",
-    "add_principal",
-    "amend_principal",
-]
-
 # Whoever can open the node's folder for writing holds its keys; no check of ours could hold such a person back, so
 # what they do without a credential is recorded under this one name.
 LOCAL_OPERATOR = PrincipalId("operator:local")

@@ -7,8 +7,6 @@ from msgspec import Struct
 
 from assay.kernel.errors import Error
 
-__all__ = ["NAME_FORM", "Problem", "names_problems", "parse_problems", "render_problems", "shortened", "when"]
-
 # Role and choice names: what a person may read on a screen and a machine may compare.
 NAME_FORM = re.compile(r"[a-z][a-z0-9_]{0,62}", re.ASCII)
 

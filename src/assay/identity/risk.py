@@ -4,8 +4,6 @@ from enum import StrEnum
 
 from assay.identity.errors import UnknownRiskTierError
 
-__all__ = ["RiskTier", "is_within", "parse_risk_tier"]
-
 
 class RiskTier(StrEnum):
     """READ_ONLY < WRITE_LIMITED < MODIFY < DELETE < PRIVILEGE.

@@ -26,20 +26,6 @@ from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.ids import PrincipalId, TenantId, parse_principal_id, parse_tenant_id
 from assay.kernel.instant import Instant
 
-__all__ = [
-    "DEFAULT_SESSION_LIFETIME",
-    "LONGEST_SESSION_LIFETIME",
-    "SESSION_ENTROPY_BYTES",
-    "SessionId",
-    "SessionRecord",
-    "SessionRevocation",
-    "check_session",
-    "open_session",
-    "parse_session_id",
-    "parse_session_token",
-    "revoke_session",
-]
-
 SessionId = NewType("SessionId", str)
 
 DEFAULT_SESSION_LIFETIME = timedelta(minutes=15)
@@ -128,13 +114,16 @@ def parse_session_id(text: str) -> SessionId:
 
 def check_session(
     record: SessionRecord,
-    secret: str,
+    secret: str | None,
     principal: Principal,
     *,
     at: Instant,
     revocations: Sequence[SessionRevocation],
 ) -> CredentialFinding:
-    """Whether this secret proves this person at this instant; a principal that is no person is refused outright."""
+    """Check that this secret proves this person at this instant; None: the request showed it already.
+
+    A principal that is no person is refused outright.
+    """
     if (record.tenant_id, record.principal_id) != (principal.tenant_id, principal.id):
         raise WrongRecordError(f"expected the principal `{record.principal_id}` of the session, got `{principal.id}`")
     if not principal.is_person():

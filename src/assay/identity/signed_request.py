@@ -20,24 +20,6 @@ from assay.kernel.ids import KeyId, parse_key_id
 from assay.kernel.instant import Instant
 from assay.kernel.signature import verify_ed25519
 
-__all__ = [
-    "CONTENT_DIGEST",
-    "NONCE_BYTES",
-    "REQUEST_SKEW",
-    "SIGNATURE",
-    "SIGNATURE_INPUT",
-    "SignatureInput",
-    "SignedRequest",
-    "has_content_digest",
-    "make_nonce",
-    "parse_signed_request",
-    "render_content_digest",
-    "sign_request",
-    "signature_base",
-    "verify_fresh",
-    "verify_signed_request",
-]
-
 CONTENT_DIGEST = "content-digest"
 SIGNATURE = "signature"
 SIGNATURE_INPUT = "signature-input"

@@ -17,8 +17,6 @@ from assay.kernel.instant import Instant, render_instant
 from assay.kernel.key import key_id_of
 from assay.kernel.signature import load_public_key
 
-__all__ = ["SigningKeyEnd", "SigningKeyRecord", "check_signing_key", "end_signing_key", "register_signing_key"]
-
 
 class SigningKeyRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A registered public key; valid from `added_at`, up to and not including `expires_at`.

@@ -13,8 +13,6 @@ from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 
-__all__ = ["ACCOUNT", "ADDRESS", "Failures", "Throttle", "account_subject", "add_failure", "address_subject", "free_at"]
-
 
 class Throttle(Struct, frozen=True, kw_only=True):
     """`free` failures cost nothing; the next one costs `first`, each after it twice as much, up to `longest`."""

@@ -18,23 +18,6 @@ from msgspec import UNSET, Struct
 from assay.kernel.errors import CanonicalError
 from assay.kernel.instant import instant_of, render_instant
 
-__all__ = [
-    "MAX_DEPTH",
-    "MAX_SAFE_INTEGER",
-    "DepthError",
-    "IntegerRangeError",
-    "KeyCollisionError",
-    "KeyTypeError",
-    "LoneSurrogateError",
-    "NonFiniteError",
-    "Profile",
-    "ValueTypeError",
-    "canonicalize_exact",
-    "ecma_number",
-    "quantised_number",
-    "struct_pairs",
-]
-
 # How many containers may lie inside one another; `[]` is one deep.
 MAX_DEPTH = 128
 # The largest integer that every binary64 reader gets back unchanged (2^53 - 1).

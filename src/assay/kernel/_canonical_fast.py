@@ -34,8 +34,6 @@ from assay.kernel._canonical_exact import (
 from assay.kernel.errors import TypeFormError
 from assay.kernel.instant import instant_of, render_instant
 
-__all__ = ["canonicalize_fast"]
-
 # Integers are checked for range and strings for surrogates by orjson itself.
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATETIME
 _PLAIN = frozenset({int, bool, type(None)})

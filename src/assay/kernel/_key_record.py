@@ -24,29 +24,6 @@ from assay.kernel.signature import (
     verify_ed25519,
 )
 
-__all__ = [
-    "Endorsement",
-    "KeyHolder",
-    "KeyPurpose",
-    "KeyRecord",
-    "KeyRecordError",
-    "Retirement",
-    "RetirementDraft",
-    "Rotation",
-    "RotationError",
-    "SigningMethod",
-    "endorsement_message",
-    "hmac_key_id_of",
-    "key_id_of",
-    "record_for",
-    "retirement_message",
-    "rotate",
-    "seal_endorsement",
-    "seal_retirement",
-    "verify_endorsement",
-    "verify_retirement",
-]
-
 _CHECK_LABEL = b"assay/key-check/v1\n"
 _TICK = timedelta(microseconds=1)
 _HEX_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)

@@ -11,8 +11,6 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from assay.kernel.ids import KeyId, parse_key_id
 from assay.kernel.signature import MalformedKeyError, load_public_key
 
-__all__ = ["parse_anchor", "parse_public_key"]
-
 _HEX = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{43}=", re.ASCII)
 _VKEY = re.compile(r"([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})", re.ASCII)

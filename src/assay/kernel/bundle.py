@@ -21,18 +21,6 @@ from assay.kernel.json_text import CANONICAL_LIMITS, JsonValue, Limits, parse_js
 from assay.kernel.key import Endorsement, Retirement
 from assay.kernel.note import render_base64
 
-__all__ = [
-    "BUNDLE_FORMAT",
-    "Attachment",
-    "Bundle",
-    "EntryFormError",
-    "EntryHead",
-    "MalformedBundleError",
-    "parse_bundle",
-    "parse_entry_head",
-    "render_bundle",
-]
-
 BUNDLE_FORMAT: Final = "assay-proof-bundle/1"
 _LARGEST_INDENTED = 64 * 1024
 # A disclosed value may be as deep as canonical bytes allow, and lies a few levels down here; its numbers are ours.

@@ -14,17 +14,6 @@ from msgspec import Struct
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = [
-    "MAX_DEPTH",
-    "MAX_ITEMS",
-    "CborRefusedError",
-    "CborTag",
-    "CborValue",
-    "MalformedCborError",
-    "parse_cbor",
-    "render_cbor",
-]
-
 MAX_DEPTH = 16
 # A value has as many items as it has bytes, at worst; what COSE needs has a few dozen.
 MAX_ITEMS = 10_000

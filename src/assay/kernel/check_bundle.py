@@ -23,20 +23,6 @@ from assay.kernel.key import KeyPurpose, KeyRing, TrustAnchors, trusted_keys
 from assay.kernel.merkle import leaf_hash, verify_inclusion
 from assay.kernel.note import UnsignedNoteError
 
-__all__ = [
-    "AttachmentError",
-    "Check",
-    "CheckName",
-    "EntryHashError",
-    "Finding",
-    "LeafPositionError",
-    "NoEntryTextError",
-    "Outcome",
-    "SigningTimeError",
-    "UntrustedSignerError",
-    "check_bundle",
-]
-
 
 class EntryHashError(ProofError):
     """The entry's text does not have the hash the bundle gives."""

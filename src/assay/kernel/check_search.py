@@ -22,8 +22,6 @@ from assay.kernel.search_proof import ProvenEntry, SearchProof
 from assay.kernel.term import parse_term, terms_of
 from assay.kernel.term_index import Seal, common_numbers, verify_answer, verify_seal
 
-__all__ = ["IncompleteSearchError", "check_search", "read_seal"]
-
 
 class IncompleteSearchError(ProofError):
     """Indexes leave a gap, or the entries shown are not those that the indexes name."""

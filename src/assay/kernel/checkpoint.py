@@ -28,23 +28,6 @@ from assay.kernel.note import (
     verify_note,
 )
 
-__all__ = [
-    "Checkpoint",
-    "ForkedLogError",
-    "MalformedCheckpointError",
-    "OriginError",
-    "ShrunkLogError",
-    "SignedCheckpoint",
-    "add_signatures",
-    "log_key",
-    "parse_checkpoint",
-    "parse_decimal",
-    "render_checkpoint_body",
-    "seal_checkpoint",
-    "verify_checkpoint",
-    "verify_growth",
-]
-
 _SIGNED_AT = "signed_at "
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 _FIXED_LINES = 3

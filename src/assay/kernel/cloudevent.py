@@ -9,8 +9,6 @@ from msgspec import Raw, Struct
 
 from assay.kernel.instant import Instant, render_instant
 
-__all__ = ["CloudEvent", "cloud_event", "render_cloud_event"]
-
 
 class CloudEvent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The attributes that are ours, by the names of the specification."""

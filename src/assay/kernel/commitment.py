@@ -21,21 +21,6 @@ from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, CommitmentError
 from assay.kernel.json_text import CANONICAL_LIMITS, JsonValue, parse_json
 
-__all__ = [
-    "COMMITMENT_KEY",
-    "MIN_SALT_SIZE",
-    "AbsentCommitmentError",
-    "Disclosure",
-    "MismatchedDisclosureError",
-    "PointerError",
-    "ReservedKeyError",
-    "SaltError",
-    "commit",
-    "open_fields",
-    "seal_fields",
-    "verify_disclosure",
-]
-
 COMMITMENT_KEY = "$commitment"
 MIN_SALT_SIZE = 16
 

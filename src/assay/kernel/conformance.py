@@ -4,8 +4,6 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-__all__ = ["Fetched", "Finding", "Report", "Severity", "no", "outcome", "yes"]
-
 
 class Severity(StrEnum):
     """An ERROR fails the profile; a WARNING is for the operator to read."""

@@ -15,22 +15,6 @@ from assay.kernel.cbor import CborKey, CborTag, CborValue, parse_cbor, render_cb
 from assay.kernel.errors import SignatureError
 from assay.kernel.signature import verify_ed25519
 
-__all__ = [
-    "ALGORITHM",
-    "CONTENT_TYPE",
-    "CWT_CLAIMS",
-    "EDDSA",
-    "KEY_ID",
-    "SIGN1_TAG",
-    "Header",
-    "MalformedCoseError",
-    "Sign1",
-    "parse_sign1",
-    "render_sign1",
-    "seal_sign1",
-    "verify_sign1",
-]
-
 Header = Mapping[CborKey, CborValue]
 
 SIGN1_TAG = 18

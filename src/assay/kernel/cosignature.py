@@ -21,17 +21,6 @@ from assay.kernel.note import (
 )
 from assay.kernel.signature import SIGNATURE_SIZE, verify_ed25519
 
-__all__ = [
-    "Cosignature",
-    "CosignatureTimeError",
-    "MissingCosignaturesError",
-    "cosignature_line",
-    "cosignature_message",
-    "parse_cosignature_time",
-    "verify_cosignatures",
-    "witness_key",
-]
-
 _TIME_SIZE = 8
 _EPOCH = Instant(datetime(1970, 1, 1, tzinfo=UTC))
 

@@ -6,17 +6,6 @@ from typing import NewType
 
 from assay.kernel.errors import TypeFormError
 
-__all__ = [
-    "EMPTY_DIGEST",
-    "ZERO_DIGEST",
-    "Digest",
-    "MalformedDigestError",
-    "digest_from_raw",
-    "digest_of",
-    "parse_digest",
-    "raw_digest",
-]
-
 Digest = NewType("Digest", str)
 
 _PREFIX = "sha256:"

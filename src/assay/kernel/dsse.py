@@ -19,20 +19,6 @@ from assay.kernel.json_text import Limits, parse_json
 from assay.kernel.key import key_id_of
 from assay.kernel.signature import SIGNATURE_SIZE, verify_ed25519
 
-__all__ = [
-    "DsseEnvelope",
-    "DsseSignature",
-    "MalformedEnvelopeError",
-    "UnsignedEnvelopeError",
-    "UntrustedEnvelopeError",
-    "pae",
-    "parse_envelope",
-    "payload_of",
-    "render_envelope",
-    "seal_envelope",
-    "verify_envelope",
-]
-
 _LIMITS = Limits(max_bytes=32 * 1024 * 1024, max_depth=8)
 _URL_SAFE = str.maketrans("-_", "+/")
 

@@ -15,8 +15,7 @@ from assay.kernel.ids import TenantId, parse_tenant_id
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.json_text import CANONICAL_LIMITS, JsonValue, parse_json
 from assay.kernel.ledger import EntryKind, schema_of
-
-__all__ = ["Entry", "MalformedEntryError", "parse_entry"]
+from assay.kernel.trace import TraceId, parse_trace_id
 
 # Together they hold a few megabytes at the most.
 _REMEMBERED = 512
@@ -31,7 +30,10 @@ class MalformedEntryError(LedgerError):
 
 
 class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """SKI 7.1 by name; the columns that only a verdict has are None elsewhere, and its two documents are empty."""
+    """SKI 7.1 by name; the columns that only a verdict has are None elsewhere, and its two documents are empty.
+
+    `trace_id` is None where the entry was written by 0.1.0, or by the node itself for no request.
+    """
 
     tenant_id: TenantId
     sequence_number: int
@@ -49,6 +51,7 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     model_weight_hash: Digest | None = None
     llm_transcript: Raw = Raw()
     verifier_result: Raw = Raw()
+    trace_id: TraceId | None = None
 
 
 def parse_entry(text: bytes) -> Entry:
@@ -97,7 +100,11 @@ def _require_forms(entry: Entry, document: JsonValue) -> None:
         )
     if not bytes(entry.body).startswith(b"{"):
         raise MalformedEntryError("expected a JSON object as body")
+    # An absent trace id has one spelling, too: the member is omitted, and never null.
+    members = cast("dict[str, JsonValue]", document)
+    if "trace_id" in members:
+        parse_trace_id(str(members["trace_id"]))
     # An instant has one spelling; another offset or a padded fraction would be a second text for the same entry.
     written = render_instant(entry.timestamp)
-    if cast("dict[str, JsonValue]", document)["timestamp"] != written:
+    if members["timestamp"] != written:
         raise MalformedEntryError(f"expected the timestamp as {written}")

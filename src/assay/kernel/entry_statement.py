@@ -31,8 +31,6 @@ from assay.kernel.intoto import (
 )
 from assay.kernel.key import KeyPurpose, TrustAnchors, trusted_keys
 
-__all__ = ["ENTRY_PREDICATE_TYPE", "check_statement", "seal_statement"]
-
 ENTRY_PREDICATE_TYPE = "urn:assay:ledger-entry:v1"
 
 

@@ -19,22 +19,6 @@ Rooms add families of their own in their `errors.py`.
 from enum import StrEnum
 from typing import ClassVar
 
-__all__ = [
-    "Blame",
-    "CanonicalError",
-    "CheckpointError",
-    "CommitmentError",
-    "Error",
-    "JsonError",
-    "KeyUseError",
-    "LedgerError",
-    "MerkleError",
-    "ProofError",
-    "SignatureError",
-    "StoreError",
-    "TypeFormError",
-]
-
 
 class Blame(StrEnum):
     """Whose move it is next; surfaces turn this into an exit code or an HTTP status."""

@@ -15,8 +15,6 @@ from assay.kernel.errors import MerkleError
 from assay.kernel.merkle import HASH_SIZE, Frontier, climb
 from assay.kernel.tile import TILE_BITS, TILE_BYTES, TILE_WIDTH, TileCache, TileReader, read_tile
 
-__all__ = ["EMPTY_GROWTH", "Grown", "Growth", "GrowthStateError", "SubtreeHash", "Tile", "grow", "growth_of"]
-
 
 class GrowthStateError(MerkleError):
     """The tiles at hand do not belong to the size at hand."""

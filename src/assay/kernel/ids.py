@@ -5,18 +5,6 @@ from typing import NewType
 
 from assay.kernel.errors import TypeFormError
 
-__all__ = [
-    "KeyId",
-    "MalformedIdError",
-    "PrincipalId",
-    "TenantId",
-    "TicketId",
-    "parse_key_id",
-    "parse_principal_id",
-    "parse_tenant_id",
-    "parse_ticket_id",
-]
-
 TenantId = NewType("TenantId", str)
 # `prefix:name`, as in Kaori: `user:amira`, `sensor:042`, `ai:bouncer_v1`.
 PrincipalId = NewType("PrincipalId", str)

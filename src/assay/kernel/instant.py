@@ -7,17 +7,6 @@ from typing import NewType
 
 from assay.kernel.errors import TypeFormError
 
-__all__ = [
-    "Instant",
-    "MalformedInstantError",
-    "NaiveDatetimeError",
-    "instant_before",
-    "instant_of",
-    "parse_foreign_instant",
-    "parse_instant",
-    "render_instant",
-]
-
 Instant = NewType("Instant", datetime)
 
 # Hours and minutes are bounded here: Python up to 3.13 reads the offset `+05:60` as six hours, and Python from 3.14 on

@@ -18,25 +18,6 @@ from assay.kernel.canonical import canonicalize
 from assay.kernel.errors import Blame, Error
 from assay.kernel.json_text import Limits, parse_json
 
-__all__ = [
-    "PAYLOAD_TYPE",
-    "PROVENANCE_TYPE",
-    "STATEMENT_TYPE",
-    "BuildDefinition",
-    "BuildMetadata",
-    "Builder",
-    "MalformedStatementError",
-    "Provenance",
-    "ResourceDescriptor",
-    "RunDetails",
-    "Statement",
-    "digests_of",
-    "make_statement",
-    "parse_provenance",
-    "parse_statement",
-    "render_statement",
-]
-
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PROVENANCE_TYPE = "https://slsa.dev/provenance/v1"

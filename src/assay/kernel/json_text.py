@@ -19,28 +19,10 @@ from msgspec import Struct
 
 from assay.kernel.errors import Blame, JsonError
 
-__all__ = [
-    "CANONICAL_LIMITS",
-    "ByteOrderMarkError",
-    "DuplicateKeyError",
-    "EncodingError",
-    "InexactNumberError",
-    "JsonDepthError",
-    "JsonSizeError",
-    "JsonValue",
-    "Limits",
-    "LimitsError",
-    "LoneSurrogateEscapeError",
-    "MalformedJsonError",
-    "NonFiniteLiteralError",
-    "NumberLengthError",
-    "NumberRangeError",
-    "TrailingContentError",
-    "parse_json",
-]
-
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
+# How deep arrays and objects are nested in a body from outside; every surface has this limit.
+BODY_DEPTH = 64
 _SHOWN = 80
 _BLANK = " \t\n\r"
 _BYTE_ORDER_MARK = "\ufeff"
@@ -194,10 +176,18 @@ def _encoded(text: str) -> bytes:
         ) from error
 
 
+def is_shallow(content: str, max_depth: int = BODY_DEPTH) -> bool:
+    """Whether a text has too few brackets to be nested deeper, wherever they are.
+
+    Check this before a fast decoder reads a text from outside: beyond some depth a decoder raises `RecursionError`.
+    """
+    return content.count("[") + content.count("{") <= max_depth
+
+
 def _require_depth(content: str, max_depth: int) -> None:
     """Before scanning, so that the scanner's own recursion is bounded."""
-    if content.count("[") + content.count("{") <= max_depth:
-        return  # Too few brackets to be too deep, wherever they are.
+    if is_shallow(content, max_depth):
+        return
     brackets = _STRING.sub("", content).encode("utf-8").translate(_STEPS, _NOT_BRACKETS)
     deepest = max(accumulate(array("b", brackets)), default=0)
     if deepest > max_depth:

@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Annotated, NamedTuple
 
 from msgspec import Meta, MsgspecError, Raw, Struct, json
+from msgspec.structs import replace
 
 from assay.kernel.canonical import Profile, canonical_json, canonicalize
 from assay.kernel.commitment import Disclosure
@@ -19,35 +20,7 @@ from assay.kernel.digest import ZERO_DIGEST, Digest
 from assay.kernel.errors import Blame, LedgerError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, render_instant
-
-__all__ = [
-    "MAX_ENTRY_BYTES",
-    "MAX_STATE_BYTES",
-    "SCHEMA_VERSION",
-    "V2_SCHEMA_VERSION",
-    "Draft",
-    "EmptyBodyError",
-    "EntryKind",
-    "EntrySizeError",
-    "Event",
-    "Head",
-    "Link",
-    "NulCharacterError",
-    "Prepared",
-    "Receipt",
-    "TranscriptRefError",
-    "VerdictColumns",
-    "draft_entry",
-    "draft_of",
-    "extend",
-    "genesis",
-    "has_nul",
-    "link_to",
-    "prepare",
-    "schema_of",
-    "size_of",
-    "transcript_ref_of",
-]
+from assay.kernel.trace import TraceId
 
 SCHEMA_VERSION = "3.0.0"
 # What the runtime of SKI 2 writes (SKI 11.4), and nothing else.
@@ -205,7 +178,10 @@ class Event(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An entry before it has a place in the chain."""
+    """An entry before it has a place in the chain.
+
+    `trace_id` is the trace of the request that the entry was written for; it is omitted from the entry when absent.
+    """
 
     tenant_id: TenantId
     kind: EntryKind
@@ -214,6 +190,7 @@ class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     verdict: VerdictColumns | None = None
     disclosures: tuple[Disclosure, ...] = ()
     events: tuple[Event, ...] = ()
+    trace_id: TraceId | None = None
 
 
 class Head(NamedTuple):
@@ -299,6 +276,11 @@ def draft_of(
     return draft
 
 
+def traced(draft: Draft, trace: TraceId | None) -> Draft:
+    """Return the draft with this trace id, unless it has one already."""
+    return draft if trace is None or draft.trace_id is not None else replace(draft, trace_id=trace)
+
+
 def size_of(draft: Draft) -> int:
     """How many bytes the caller wants kept: body, verdict, the values behind commitments, and events."""
     size = len(draft.body)
@@ -336,20 +318,21 @@ def prepare(draft: Draft) -> Prepared:
     INVARIANT: the spliced text equals `canonicalize` of the whole entry; a property test holds it to that.
     """
     verdict, timestamp = draft.verdict, render_instant(draft.timestamp)
+    traced = "" if draft.trace_id is None else f',"trace_id":"{draft.trace_id}"'
     if verdict is None:
         return Prepared(
             draft,
             timestamp,
             b'{"body":%b,"kind":"%b","previous_hash":"' % (draft.body, draft.kind.encode()),
             _PLAIN_MIDDLES[schema_of(draft.kind)],
-            b',"tenant_id":"%b","timestamp":"%b"}' % (draft.tenant_id.encode(), timestamp.encode()),
+            f',"tenant_id":"{draft.tenant_id}","timestamp":"{timestamp}"{traced}}}'.encode(),
         )
     kind, telemetry_id = draft.kind, _quoted(verdict.telemetry_id)
     judged = f',"kg_version_hash":"{verdict.kg_version_hash}","kind":"{kind.value}","llm_transcript":'
     weighed = f',"model_weight_hash":"{verdict.model_weight_hash}","previous_hash":"'
     middle = f'","profile":"{_SKI}","rule_id":{_quoted(verdict.rule_id)},"schema_version":"{schema_of(kind)}",{_NUMBER}'
     told = f',"telemetry_hash":"{verdict.telemetry_hash}","telemetry_id":{telemetry_id},"tenant_id":"{draft.tenant_id}"'
-    found = f',"timestamp":"{timestamp}","verdict":{_quoted(verdict.verdict)},"verifier_result":'
+    found = f',"timestamp":"{timestamp}"{traced},"verdict":{_quoted(verdict.verdict)},"verifier_result":'
     return Prepared(
         draft,
         timestamp,

@@ -12,26 +12,6 @@ from msgspec import Struct
 
 from assay.kernel.errors import MerkleError
 
-__all__ = [
-    "EMPTY_ROOT",
-    "HASH_SIZE",
-    "MAX_SIZE",
-    "Frontier",
-    "HashLengthError",
-    "PathLengthError",
-    "RootMismatchError",
-    "TreeRangeError",
-    "climb",
-    "inclusion_root",
-    "leaf_hash",
-    "node_hash",
-    "pair_up",
-    "require_index",
-    "require_size",
-    "verify_consistency",
-    "verify_inclusion",
-]
-
 HASH_SIZE = 32
 # C2SP counts leaves in a signed 64-bit integer.
 MAX_SIZE = 2**63 - 1

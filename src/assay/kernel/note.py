@@ -18,32 +18,6 @@ from msgspec import Struct
 from assay.kernel.errors import CheckpointError, SignatureError
 from assay.kernel.signature import SIGNATURE_SIZE, load_public_key, verify_ed25519
 
-__all__ = [
-    "MAX_NOTE_BYTES",
-    "MAX_SIGNATURES",
-    "BadNoteSignatureError",
-    "KeyNameError",
-    "MalformedNoteError",
-    "MalformedVerifierKeyError",
-    "Note",
-    "NoteSignature",
-    "RepeatedSignatureError",
-    "SignatureType",
-    "UnsignedNoteError",
-    "VerifierKey",
-    "find_signature",
-    "note_signature",
-    "parse_base64",
-    "parse_note",
-    "parse_signature_lines",
-    "parse_verifier_key",
-    "render_base64",
-    "render_note",
-    "render_signature_line",
-    "render_verifier_key",
-    "verify_note",
-]
-
 # The format asks for at least 16; a log with many witnesses stays far below this.
 MAX_SIGNATURES = 128
 MAX_NOTE_BYTES = 1 << 20

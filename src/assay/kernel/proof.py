@@ -13,18 +13,6 @@ from assay.kernel.ids import KeyId
 from assay.kernel.merkle import HASH_SIZE, leaf_hash, verify_inclusion
 from assay.kernel.note import MAX_NOTE_BYTES, parse_base64, render_base64
 
-__all__ = [
-    "MAX_PATH",
-    "MalformedProofTextError",
-    "TlogProof",
-    "parse_hash_lines",
-    "parse_tlog_proof",
-    "render_tlog_proof",
-    "split_head",
-    "verify_record_included",
-    "verify_tlog_proof",
-]
-
 # A path of more hashes would belong to a tree of more than 2^63 leaves.
 MAX_PATH = 63
 _FORMAT = "c2sp.org/tlog-proof@v1"

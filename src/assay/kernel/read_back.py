@@ -13,8 +13,6 @@ from msgspec import Raw
 
 from assay.kernel.json_text import CANONICAL_LIMITS, parse_json
 
-__all__ = ["has_large_integer", "read_back"]
-
 _T = TypeVar("_T")
 # Also found within a text, which costs a slower reading and changes nothing.
 _LARGE = re.compile(rb"[:,\[]-?[0-9]{16}")

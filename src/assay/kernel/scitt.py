@@ -24,20 +24,6 @@ from assay.kernel.ids import KeyId
 from assay.kernel.instant import Instant
 from assay.kernel.key import Endorsement, Retirement
 
-__all__ = [
-    "RECEIPT_MEDIA_TYPE",
-    "STATEMENT_MEDIA_TYPE",
-    "Claims",
-    "KeyNotes",
-    "MalformedReceiptError",
-    "ParsedReceipt",
-    "claims_of",
-    "make_receipt",
-    "make_transparent",
-    "parse_receipt",
-    "receipts_of",
-]
-
 RECEIPT_MEDIA_TYPE = "application/scitt-receipt+cose"
 STATEMENT_MEDIA_TYPE = "application/scitt-statement+cose"
 

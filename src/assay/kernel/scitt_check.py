@@ -30,8 +30,6 @@ from assay.kernel.key import KeyPurpose, KeyRing, TrustAnchors, trusted_keys
 from assay.kernel.merkle import inclusion_root, leaf_hash
 from assay.kernel.scitt import Claims, MalformedReceiptError, ParsedReceipt, claims_of, parse_receipt, receipts_of
 
-__all__ = ["check_scitt"]
-
 
 class _Export(Struct, frozen=True, kw_only=True):
     """What was read; a bare receipt has no statement."""

@@ -15,16 +15,6 @@ from assay.kernel.errors import ProofError
 from assay.kernel.json_text import CANONICAL_LIMITS, Limits, parse_json
 from assay.kernel.term_index import TermAnswer
 
-__all__ = [
-    "SEARCH_FORMAT",
-    "MalformedSearchError",
-    "ProvenEntry",
-    "SearchProof",
-    "SegmentAnswers",
-    "parse_search",
-    "render_search",
-]
-
 SEARCH_FORMAT: Final = "assay-search-proof/1"
 _LIMITS = Limits(max_bytes=256 * 1024 * 1024, max_depth=CANONICAL_LIMITS.max_depth + 8, binary64_integers=True)
 

@@ -18,26 +18,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from assay.kernel.errors import KeyUseError, SignatureError
 
-__all__ = [
-    "HMAC_SIZE",
-    "MIN_SECRET_SIZE",
-    "PUBLIC_KEY_SIZE",
-    "SIGNATURE_SIZE",
-    "InvalidSignatureError",
-    "MalformedKeyError",
-    "MalformedSignatureError",
-    "ShortSecretError",
-    "SignatureLengthError",
-    "SignedKind",
-    "WeakKeyError",
-    "load_public_key",
-    "parse_signature_hex",
-    "sign_hmac",
-    "signing_message",
-    "verify_ed25519",
-    "verify_hmac",
-]
-
 PUBLIC_KEY_SIZE = 32
 SIGNATURE_SIZE = 64
 HMAC_SIZE = 32
@@ -72,6 +52,7 @@ class SignedKind(StrEnum):
     FOLD = "fold"
     CLAIMS_POLICY = "claims_policy"
     ACT = "act"
+    SAMPLE_PLAN = "sample_plan"
 
 
 class MalformedKeyError(KeyUseError):

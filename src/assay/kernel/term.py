@@ -12,8 +12,6 @@ import msgspec
 
 from assay.kernel.errors import Blame, ProofError
 
-__all__ = ["KEY_SIZE", "MAX_TERM", "TermError", "parse_term", "term_key", "terms_of"]
-
 # Two terms that share sixteen bytes would share a line of the index; nothing is hidden by that.
 KEY_SIZE = 16
 MAX_TERM = 256

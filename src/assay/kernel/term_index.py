@@ -22,28 +22,6 @@ from assay.kernel.merkle import Frontier, climb, leaf_hash, verify_inclusion
 from assay.kernel.term import KEY_SIZE, term_key, terms_of
 from assay.kernel.tile import TILE_WIDTH, inclusion_path, root_hash
 
-__all__ = [
-    "INDEX_FORMAT",
-    "MAX_SEGMENT",
-    "PAGE_LEAVES",
-    "Leaf",
-    "LeafProof",
-    "Seal",
-    "TermAnswer",
-    "TermTree",
-    "UnansweredTermError",
-    "build_leaves",
-    "common_numbers",
-    "find_numbers",
-    "page_root",
-    "paged",
-    "read_leaves",
-    "tree_of",
-    "verify_answer",
-    "verify_seal",
-    "write_leaves",
-]
-
 INDEX_FORMAT: Final = "assay-term-index/1"
 # So many entries are indexed at once, while others wait for the writer.
 MAX_SEGMENT = 4096

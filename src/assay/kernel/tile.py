@@ -22,21 +22,6 @@ from assay.kernel.merkle import (
     require_size,
 )
 
-__all__ = [
-    "TILE_BITS",
-    "TILE_BYTES",
-    "TILE_WIDTH",
-    "TileCache",
-    "TileReader",
-    "TileShapeError",
-    "consistency_path",
-    "inclusion_path",
-    "read_tile",
-    "root_hash",
-    "tile_path",
-    "tile_width",
-]
-
 TILE_BITS = 8
 TILE_WIDTH = 1 << TILE_BITS
 TILE_BYTES = TILE_WIDTH * HASH_SIZE

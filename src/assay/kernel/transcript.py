@@ -20,20 +20,6 @@ from assay.kernel.json_text import CANONICAL_LIMITS, JsonValue, parse_json
 from assay.kernel.key import key_id_of
 from assay.kernel.signature import SignedKind, parse_signature_hex, signing_message, verify_ed25519
 
-__all__ = [
-    "Transcript",
-    "TranscriptDraft",
-    "TranscriptFormError",
-    "TranscriptHashError",
-    "TranscriptIdError",
-    "TranscriptKeyError",
-    "draft_to_sign",
-    "seal_transcript",
-    "transcript_id_of",
-    "transcript_message",
-    "verify_transcript",
-]
-
 
 class TranscriptFormError(TypeFormError):
     """A transcript contradicts itself before any signature is looked at."""

@@ -17,18 +17,6 @@ from assay.kernel.merkle import EMPTY_ROOT, verify_consistency
 from assay.kernel.note import VerifierKey, render_base64, verify_note
 from assay.kernel.proof import MalformedProofTextError, parse_hash_lines, split_head
 
-__all__ = [
-    "SIZE_CONTENT_TYPE",
-    "Known",
-    "MalformedRequestError",
-    "Verdict",
-    "WitnessRequest",
-    "WitnessStatus",
-    "judge_request",
-    "parse_request",
-    "render_request",
-]
-
 SIZE_CONTENT_TYPE = "text/x.tlog.size"
 _OLD = "old "
 

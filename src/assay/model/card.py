@@ -7,9 +7,8 @@ from msgspec import MsgspecError, Struct, json
 
 from assay.kernel.digest import Digest
 from assay.model.errors import WeightFormError
+from assay.model.form import Limits
 from assay.model.weights import Shape
-
-__all__ = ["ModelCard", "TypeFigures", "parse_card"]
 
 
 class TypeFigures(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -22,7 +21,8 @@ class TypeFigures(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class ModelCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`sealed_hash` is that of the case file on which the figures were taken; rates are from 0 to 1.
 
-    `training_hash` is that of the training's source files when the card was written.
+    `training_hash` is that of the training's source files when the card was written. `limits` say how large a case may
+    be; `refused` are sealed cases that are larger, which are in no rate.
     """
 
     name: str
@@ -42,6 +42,8 @@ class ModelCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     agreement: float
     unparsable: int
     types: dict[str, TypeFigures]
+    limits: Limits | None = None
+    refused: int = 0
 
 
 def parse_card(text: bytes | str) -> ModelCard:

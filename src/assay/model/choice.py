@@ -16,8 +16,6 @@ from msgspec import Struct
 from assay.model.engine import SCORE_UNIT
 from assay.model.errors import JudgeError
 
-__all__ = ["Pick", "TemperatureError", "Written", "greedy", "sampler", "weigh"]
-
 # Scores of all symbols, numbers of the allowed ones, and which step of which row it is.
 Pick: TypeAlias = Callable[[Sequence[int], Sequence[int], tuple[int, int]], int]
 _BEST = 4

@@ -16,20 +16,6 @@ from assay.kernel.digest import Digest, digest_from_raw
 from assay.kernel.merkle import Frontier, leaf_hash
 from assay.model.errors import ScoreFormError
 
-__all__ = [
-    "SCHEME",
-    "Commitment",
-    "Comparison",
-    "Likeness",
-    "TopScores",
-    "commit",
-    "compare",
-    "leaf_of",
-    "parse_scores",
-    "render_scores",
-    "root_of",
-]
-
 SCHEME: Final = "assay-receipt-1"
 # The best tokens of one position with their scores, best first.
 TopScores: TypeAlias = tuple[tuple[int, int], ...]

@@ -7,7 +7,7 @@ there, whatever the order of adding, the threads or the library. Between product
 754 (which are rounded correctly everywhere), and the exponential is a table of integers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,8 +16,6 @@ from assay.model.weights import Weights
 
 if TYPE_CHECKING:
     from numpy import ndarray
-
-__all__ = ["MAX_ROW", "SCORE_UNIT", "Engine", "Position", "Session", "exponentials"]
 
 # Token, number of the comparison, place in it.
 Position: TypeAlias = tuple[int, int, int]
@@ -28,8 +26,10 @@ SCORE_UNIT = 4096
 _LIMIT = 127.0
 _RESIDUAL = 16383.0
 _STEPS = 256
-# Whole rows read side by side: more would cost memory, and save nothing.
-_ROWS_AT_ONCE = 8
+# How many rows are computed at once: more would cost memory, and save no time. Attention needs a place for each pair of
+# positions of each row, so that there are fewer rows at once where rows are long.
+_ROWS_AT_ONCE = 32
+_PAIRS_AT_ONCE = 32 * 128 * 128
 
 
 class Session:
@@ -80,11 +80,11 @@ class Engine:
     def score_rows(self, rows: Sequence[Sequence[Position]], asked: Sequence[Sequence[int]]) -> "list[ndarray]":
         """Read whole rows in one pass; of each, the scores of what follows each of the asked places."""
         scored: list[ndarray] = []
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            part = rows[start : start + _ROWS_AT_ONCE]
+        for numbers in split_rows([len(row) for row in rows]):
+            part = [rows[number] for number in numbers]
             session = self.open(len(part), max(len(row) for row in part))
             residual = self._read(session, range(len(part)), part)
-            scored += [self._scores(residual[at, list(asked[start + at])]) for at in range(len(part))]
+            scored += [self._scores(residual[at, list(asked[number])]) for at, number in enumerate(numbers)]
         return scored
 
     def _scores(self, residual: "ndarray") -> "ndarray":
@@ -151,6 +151,18 @@ class Engine:
     def _think(self, layer: int, residual: "ndarray") -> "ndarray":
         inner = _cut(self._linear(f"blocks.{layer}.up", _normed(residual)), 1 / 128, 0.0, _LIMIT)
         return _added(residual, self._linear(f"blocks.{layer}.down", inner))
+
+
+def split_rows(lengths: Sequence[int]) -> Iterator[range]:
+    """Split rows of these lengths into consecutive groups that are each small enough to be computed at once."""
+    start, longest = 0, 0
+    for number, length in enumerate(lengths):
+        longest, count = max(longest, length), number - start
+        if count == _ROWS_AT_ONCE or (count and (count + 1) * longest**2 > _PAIRS_AT_ONCE):
+            yield range(start, number)
+            start, longest = number, length
+    if start < len(lengths):
+        yield range(start, len(lengths))
 
 
 def _cut(x: "ndarray", scale: float, low: float, high: float) -> "ndarray":

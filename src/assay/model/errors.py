@@ -12,17 +12,6 @@ JudgeError                  judge.refused
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = [
-    "CaseFormError",
-    "CaseSizeError",
-    "CheckpointError",
-    "GrammarFormError",
-    "JudgeError",
-    "ScoreFormError",
-    "TokenFormError",
-    "WeightFormError",
-]
-
 
 class JudgeError(Error):
     """The model cannot be run on this."""

@@ -6,11 +6,9 @@ cases, each with what was expected and what came -> count_cases -> Figures; two 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from assay.model.card import TypeFigures
-
-__all__ = ["Figures", "MarkedCase", "Timing", "check_targets", "check_worse", "count_cases"]
 
 _BREACH, _CLEAR = "FLAG", "CLEAR"
 _UNPARSABLE = "unparsable"
@@ -19,17 +17,22 @@ _SLACK = 0.001
 
 
 class MarkedCase(Struct, frozen=True, kw_only=True):
-    """One case: the right verdict, the model's (None: nothing readable came), and its assertions by type."""
+    """One case: the right verdict, the model's (None: nothing readable came), and its assertions by type.
+
+    `is_refused`: it is larger than the model reads, which the model said.
+    """
 
     expected: str
     got: str | None
     agreed: bool
     assertions: tuple[tuple[str, bool], ...] = ()
+    is_refused: bool = False
 
 
 class Figures(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Rates are from 0 to 1. `silent_clear` is the share of breaches that were called CLEAR, of which there were so
     many; `agreement` that of answers in which the verifier differs in nothing; `confusion` counts by expected and got.
+    `refused` cases were larger than the model reads: they are in no rate; it is absent where there are none.
     """
 
     cases: int
@@ -42,6 +45,11 @@ class Figures(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     unparsable: int
     types: dict[str, TypeFigures]
     confusion: dict[str, dict[str, int]]
+    refused: int | UnsetType = UNSET
+
+    @property
+    def refusals(self) -> int:
+        return 0 if self.refused is UNSET else self.refused
 
 
 class Timing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,8 +66,11 @@ def count_cases(marked: Iterable[MarkedCase]) -> Figures:
     """The same figures for the same cases in any order."""
     confusion: defaultdict[str, Counter[str]] = defaultdict(Counter)
     asserted, right = Counter[str](), Counter[str]()
-    agreed = 0
+    agreed = refused = 0
     for one in marked:
+        if one.is_refused:
+            refused += 1
+            continue
         confusion[one.expected][one.got or _UNPARSABLE] += 1
         agreed += one.agreed
         for kind, is_right in one.assertions:
@@ -67,7 +78,7 @@ def count_cases(marked: Iterable[MarkedCase]) -> Figures:
             right[kind] += is_right
     total, breaches = sum(map(Counter.total, confusion.values())), confusion[_BREACH].total()
     return Figures(
-        cases=total,
+        cases=total + refused,
         verdict_accuracy=_share(sum(row[name] for name, row in confusion.items()), total),
         assertion_accuracy=_share(right.total(), asserted.total()),
         flag_recall=_share(confusion[_BREACH][_BREACH], breaches),
@@ -77,6 +88,7 @@ def count_cases(marked: Iterable[MarkedCase]) -> Figures:
         unparsable=sum(row[_UNPARSABLE] for row in confusion.values()),
         types={kind: TypeFigures(asserted=asserted[kind], right=right[kind]) for kind in sorted(asserted)},
         confusion={name: dict(sorted(row.items())) for name, row in sorted(confusion.items()) if row},
+        refused=refused or UNSET,
     )
 
 
@@ -89,6 +101,7 @@ def check_worse(before: Figures, after: Figures, where: str) -> tuple[str, ...]:
         ("FLAG recall", before.flag_recall, after.flag_recall, 0.0),
         ("fewer silent CLEARs", -before.silent_clears, -after.silent_clears, 0.0),
         ("fewer unparsable answers", -before.unparsable, -after.unparsable, 0.0),
+        ("fewer refused cases", -before.refusals, -after.refusals, 0.0),
         ("assertion accuracy", before.assertion_accuracy, after.assertion_accuracy, _SLACK),
         ("agreement", before.agreement, after.agreement, _SLACK),
     )

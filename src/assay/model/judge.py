@@ -7,12 +7,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from assay.model.automaton import Plan, compile_plan, render_answer
+from assay.model.automaton import Plan, compile_plan, notation_of, render_answer
 from assay.model.choice import Pick, Written, greedy
 from assay.model.engine import Engine
 from assay.model.program import Finding, run, write_closing, write_line
-
-__all__ = ["ASSERTED", "Answer", "in_answer_order", "judge", "judge_many"]
 
 # What is written after a line: five tokens for each comparison and five at the end.
 _PER_COMPARISON = 5
@@ -23,10 +21,14 @@ _CLOSING = -1
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """`text` is the JSON that the grammar describes; `written` are the tokens that were decided, in its order."""
+    """`text` is the JSON that the grammar describes; `written` are the tokens that were decided, in its order.
+
+    `notation` is the reasoning in the symbols of the tokens, where the text has it in sentences.
+    """
 
     text: str
     written: tuple[Written, ...]
+    notation: str | None = None
 
 
 def judge(engine: Engine, prompt: str, grammar: bytes, *, pick: Pick = greedy) -> Answer:
@@ -50,13 +52,14 @@ def judge_many(engine: Engine, asked: Sequence[tuple[str, bytes]], *, pick: Pick
         engine,
         [write_closing(found, plan.roles, plan.verdicts) for found, plan in zip(findings, plans, strict=True)],
         [_CLOSING] * len(plans),
-        max(4 * len(plan.lines) + 2 * len(plan.roles) + 3 for plan in plans),
+        [4 * len(plan.lines) + 2 * len(plan.roles) + 3 for plan in plans],
         pick,
     )
     return [
         Answer(
             text=render_answer(plan, findings[number], closings[number]),
             written=in_answer_order(findings[number], tokens[number], closing_rows[number]),
+            notation=notation_of(plan, findings[number], closings[number]),
         )
         for number, plan in enumerate(plans)
     ]
@@ -65,14 +68,10 @@ def judge_many(engine: Engine, asked: Sequence[tuple[str, bytes]], *, pick: Pick
 def _run_lines(
     engine: Engine, plans: Sequence[Plan], places: Sequence[tuple[int, int]], pick: Pick
 ) -> tuple[list[Finding], list[list[Written]]]:
-    if not places:
-        return [], []
-    programs = [write_line(plans[number].lines[line], plans[number].observing(line)) for number, line in places]
-    return run(engine, programs, [line for _, line in places], _longest_line(plans), pick)
-
-
-def _longest_line(plans: Sequence[Plan]) -> int:
-    return max(len(line.tokens) + _PER_COMPARISON * (len(line.starts) + 1) for plan in plans for line in plan.lines)
+    lines = [plans[number].lines[line] for number, line in places]
+    programs = [write_line(line, plans[number].observing(at)) for line, (number, at) in zip(lines, places, strict=True)]
+    lengths = [len(line.tokens) + _PER_COMPARISON * (len(line.starts) + 1) for line in lines]
+    return run(engine, programs, [at for _, at in places], lengths, pick)
 
 
 def in_answer_order(

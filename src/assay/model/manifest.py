@@ -9,8 +9,6 @@ from assay.model.errors import WeightFormError
 from assay.model.learn.plan import Plan
 from assay.model.weights import Shape, Weights
 
-__all__ = ["Manifest", "manifest_of", "parse_manifest"]
-
 
 class Manifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`parent_hash` and `training` say how the weights came about, where they were trained here; `held_out_hash` is

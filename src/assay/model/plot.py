@@ -8,8 +8,6 @@ from html import escape
 
 from assay.model.figures import Figures
 
-__all__ = ["plot_figures"]
-
 _WIDTH, _ROW, _LEFT, _CELL = 720, 22, 210, 104
 _BAR = 380
 _FEWEST = 1e-4

@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 from msgspec import Struct
 
 from assay.model.choice import Pick, Written, weigh
-from assay.model.engine import Engine, Position
+from assay.model.engine import Engine, Position, Session, split_rows
 from assay.model.tokenizer import ASKED, CLOSING, TAIL, Line
 from assay.model.vocabulary import (
     CITING,
@@ -25,8 +25,6 @@ from assay.model.vocabulary import (
     TRUTHS,
     VOCABULARY,
 )
-
-__all__ = ["Ask", "Closing", "Finding", "Program", "run", "write_closing", "write_line"]
 
 
 class Ask(Struct, frozen=True, kw_only=True):
@@ -121,13 +119,27 @@ def write_closing(findings: Sequence[Finding], roles: Sequence[str], verdicts: S
 
 
 def run(
-    engine: Engine, programs: Sequence[Program[_T]], places: Sequence[int], longest: int, pick: Pick
+    engine: Engine, programs: Sequence[Program[_T]], places: Sequence[int], lengths: Sequence[int], pick: Pick
 ) -> tuple[list[_T], list[list[Written]]]:
-    """All programs side by side, a row for each; what each came to, and every token that was decided.
+    """Run each program in a row of its own, in groups of rows; return each result and every token that was decided.
 
-    `places` say which row of its case each is: a draw of chance depends on that, and not on what runs beside it.
+    `lengths` are the most tokens of each row. `places` say which row of its case each is: a draw of chance depends on
+    that, and not on what runs beside it.
     """
-    session = engine.open(len(programs), longest)
+    found: list[_T] = []
+    written: list[list[Written]] = []
+    for numbers in split_rows(lengths):
+        session = engine.open(len(numbers), max(lengths[number] for number in numbers))
+        group = [programs[number] for number in numbers]
+        results, tokens = _run_group(engine, session, group, [places[number] for number in numbers], pick)
+        found += results
+        written += tokens
+    return found, written
+
+
+def _run_group(
+    engine: Engine, session: Session, programs: Sequence[Program[_T]], places: Sequence[int], pick: Pick
+) -> tuple[list[_T], list[list[Written]]]:
     found: dict[int, _T] = {}
     written: list[list[Written]] = [[] for _ in programs]
     asks = {number: next(program) for number, program in enumerate(programs)}

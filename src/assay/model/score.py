@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TypeVar
 
-from assay.model.automaton import Plan, compile_plan, render_answer
+from assay.model.automaton import Plan, compile_plan, notation_of, render_answer
 from assay.model.choice import Written, weigh
 from assay.model.engine import Engine, Position
 from assay.model.errors import TokenFormError
 from assay.model.judge import ASSERTED, Answer, in_answer_order
 from assay.model.program import Program, write_closing, write_line
 from assay.model.vocabulary import VOCABULARY
-
-__all__ = ["score"]
 
 _T = TypeVar("_T")
 # Four words for each comparison, and for the line whether an exemption holds and its class.
@@ -49,7 +47,9 @@ def score(engine: Engine, prompt: str, grammar: bytes, tokens: Sequence[int]) ->
     scored = engine.score_rows([row.read for row in rows], [row.asked for row in rows])
     written = [_weighed(row, part.tolist()) for row, part in zip(rows, scored, strict=True)]
     return Answer(
-        text=render_answer(plan, findings, closing), written=in_answer_order(findings, written[:-1], written[-1])
+        text=render_answer(plan, findings, closing),
+        written=in_answer_order(findings, written[:-1], written[-1]),
+        notation=notation_of(plan, findings, closing),
     )
 
 

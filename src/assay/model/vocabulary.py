@@ -3,23 +3,6 @@
 A number is fixed by the order here and is part of the weights: symbols are only ever added, at the end.
 """
 
-__all__ = [
-    "CITING",
-    "CLASSES",
-    "DIFFERENCES",
-    "EXEMPTING",
-    "IDS",
-    "MAX_NAMES",
-    "OBSERVING",
-    "READ",
-    "RELATIONS",
-    "ROLES",
-    "SATISFYING",
-    "TRUTHS",
-    "VERDICTS",
-    "VOCABULARY",
-]
-
 MAX_NAMES = 32
 _PREDICATES = (
     "must",

@@ -19,8 +19,6 @@ from assay.model.vocabulary import VOCABULARY
 if TYPE_CHECKING:
     from numpy import ndarray
 
-__all__ = ["MAX_BYTES", "Header", "Shape", "Tensor", "Weights", "parse_weights", "render_weights", "tensors_of"]
-
 _MAGIC = b"ASSAYJ1\n"
 _LENGTH = 4
 MAX_BYTES = 20 * 1024 * 1024

@@ -5,16 +5,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from assay.flows.verdicts.evaluate_many import Evaluated
-from assay.kernel.json_text import JsonValue
 from assay.kernel.ledger import Receipt
+from assay.operations.async_calls import AsyncCalls
 
 if TYPE_CHECKING:
     from assay.node.facade import Node
-
-__all__ = ["AsyncNode"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -22,7 +20,32 @@ T = TypeVar("T")
 _THREADS = 32
 
 
-class AsyncNode:
+class _Walking(AsyncCalls):
+    """Lists by `_perform`, page by page."""
+
+    async def _walk(self, operation: str, given: Mapping[str, Any]) -> AsyncGenerator[Any, None]:
+        cursor: str | None = None
+        while True:
+            page = await self._perform(operation, given if cursor is None else {**given, "cursor": cursor})
+            for item in page.items:
+                yield item
+            cursor = page.next
+            if cursor is None:
+                return
+
+
+class AsyncActingNode(_Walking):
+    """The operations of a node for one caller, awaited."""
+
+    def __init__(self, owner: "AsyncNode", credential: str | None) -> None:
+        self._owner = owner
+        self._acting = owner.node.acting(credential)
+
+    async def _perform(self, operation: str, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the operation's result
+        return await self._owner.run(partial(self._acting.perform_named, operation, given))
+
+
+class AsyncNode(_Walking):
     """Every method of `Node` under the same name, to be awaited; closing ends what was begun."""
 
     def __init__(self, node: "Node") -> None:
@@ -33,20 +56,8 @@ class AsyncNode:
         self._bind_verdicts(node)
         self._bind_claims(node)
         self._bind_answers(node)
-        self._bind_desk(node)
-        self._bind_review(node)
-        self._bind_learning(node)
-        self._bind_people(node)
 
     def _bind_ledger(self, node: "Node") -> None:
-        self.entries = self._awaited(node.entries)
-        self.search = self._awaited(node.search)
-        self.seal_index = self._awaited(node.seal_index)
-        self.prove_search = self._awaited(node.prove_search)
-        self.sign_checkpoint = self._awaited(node.sign_checkpoint)
-        self.erase = self._awaited(node.erase)
-        self.prove_entry = self._awaited(node.prove_entry)
-        self.export_proof = self._awaited(node.export_proof)
         self.report = self._awaited(node.report)
         self.subscribe = self._awaited(node.subscribe)
         self.subscribers = self._awaited(node.subscribers)
@@ -109,79 +120,10 @@ class AsyncNode:
     def _bind_answers(self, node: "Node") -> None:
         self.answers = node.answers
         self.strand = node.strand
-        self.register_rule = self._awaited(node.register_rule)
-        self.register_query = self._awaited(node.register_query)
-        self.grant_reporter = self._awaited(node.grant_reporter)
-        self.ask = self._awaited(node.ask)
-        self.resume_answer = self._awaited(node.resume_answer)
-        self.outcome = self._awaited(node.outcome)
-        self.rules = self._awaited(node.rules)
-        self.rule = self._awaited(node.rule)
-        self.trace = self._awaited(node.trace)
-        self.prove_answer = self._awaited(node.prove_answer)
-        self.answer_claims = self._awaited(node.answer_claims)
 
-    def _bind_desk(self, node: "Node") -> None:
-        self.tickets = self._awaited(node.tickets)
-        self.ticket = self._awaited(node.ticket)
-        self.answer_ticket = self._awaited(node.answer_ticket)
-        self.open_ticket = self._awaited(node.open_ticket)
-        self.settle_tickets = self._awaited(node.settle_tickets)
-
-    def _bind_review(self, node: "Node") -> None:
-        self.queue = self._awaited(node.queue)
-        self.desk_ticket = self._awaited(node.desk_ticket)
-        self.timeline = self._awaited(node.timeline)
-        self.progress = self._awaited(node.progress)
-        self.claim_ticket = self._awaited(node.claim_ticket)
-        self.release_ticket = self._awaited(node.release_ticket)
-        self.assign_ticket = self._awaited(node.assign_ticket)
-        self.prioritise_ticket = self._awaited(node.prioritise_ticket)
-        self.comment_ticket = self._awaited(node.comment_ticket)
-        self.undo_answer = self._awaited(node.undo_answer)
-        self.keep_draft = self._awaited(node.keep_draft)
-        self.drop_draft = self._awaited(node.drop_draft)
-        self.plan_answers = self._awaited(node.plan_answers)
-        self.answer_tickets = self._awaited(node.answer_tickets)
-        self.keep_view = self._awaited(node.keep_view)
-        self.drop_view = self._awaited(node.drop_view)
-        self.views = self._awaited(node.views)
-
-    def _bind_learning(self, node: "Node") -> None:
-        self.queries = self._awaited(node.queries)
-        self.shortfalls = self._awaited(node.shortfalls)
-        self.alerts = self._awaited(node.alerts)
-        self.ask_certification = self._awaited(node.ask_certification)
-        self.certify_rule = self._awaited(node.certify_rule)
-        self.root_causes = self._awaited(node.root_causes)
-        self.root_cause = self._awaited(node.root_cause)
-        self.conclude_root_cause = self._awaited(node.conclude_root_cause)
-        self.training_pairs = self._awaited(node.training_pairs)
-
-    def _bind_people(self, node: "Node") -> None:
-        self.principals = self._awaited(node.principals)
-        self.principal = self._awaited(node.principal)
-        self.add_principal = self._awaited(node.add_principal)
-        self.amend_principal = self._awaited(node.amend_principal)
-        self.disable_principal = self._awaited(node.disable_principal)
-        self.request_tier = self._awaited(node.request_tier)
-        self.erase_principal = self._awaited(node.erase_principal)
-        self.set_password = self._awaited(node.set_password)
-        self.keys = self._awaited(node.keys)
-        self.issue_key = self._awaited(node.issue_key)
-        self.rotate_key = self._awaited(node.rotate_key)
-        self.revoke_key = self._awaited(node.revoke_key)
-        self.add_public_key = self._awaited(node.add_public_key)
-        self.end_public_key = self._awaited(node.end_public_key)
-        self.log_in = self._awaited(node.log_in)
-        self.log_out = self._awaited(node.log_out)
-
-    async def append(
-        self, note: Mapping[str, JsonValue], *, personal: Sequence[str] = (), credential: str | None = None
-    ) -> Receipt:
+    async def append(self, note: Mapping[str, Any], *, personal: Sequence[str] = ()) -> Receipt:
         """As `Node.append`; while the commit is awaited no thread is held, so thousands may wait at once."""
-        pending = await self._run(partial(self.node.submit_note, note, personal=personal, credential=credential))
-        return await pending
+        return await (await self.run(partial(self.node.submit_note, note, personal=personal)))
 
     async def evaluate_many(
         self, lines: Iterable[bytes | str], *, workers: int = 1, credential: str | None = None
@@ -189,10 +131,14 @@ class AsyncNode:
         """As `Node.evaluate_many`, an answer at a time; whoever stops early leaves nothing half done."""
         results = self.node.evaluate_many(lines, workers=workers, credential=credential)
         try:
-            while (one := await self._run(partial(next, results, None))) is not None:
+            while (one := await self.run(partial(next, results, None))) is not None:
                 yield one
         finally:
-            await self._run(results.close)
+            await self.run(results.close)
+
+    def acting(self, credential: str | None) -> AsyncActingNode:
+        """The operations for another caller: this API key or session token; None for the operator of the folder."""
+        return AsyncActingNode(self, credential)
 
     async def close(self) -> None:
         """Close the node; twice does nothing."""
@@ -210,13 +156,17 @@ class AsyncNode:
         """Wait for what was begun, and begin nothing more."""
         self._threads.shutdown(wait=True)
 
+    async def _perform(self, operation: str, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the operation's result
+        return await self.run(partial(self.node.perform_named, operation, given))
+
     def _awaited(self, work: Callable[P, T]) -> Callable[P, Awaitable[T]]:
         async def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            return await self._run(partial(work, *args, **kwargs))
+            return await self.run(partial(work, *args, **kwargs))
 
         return call
 
-    async def _run(self, work: Callable[[], T]) -> T:
+    async def run(self, work: Callable[[], T]) -> T:
+        """Do work on a thread of this node."""
         try:
             running = asyncio.get_running_loop().run_in_executor(self._threads, work)
         except RuntimeError:

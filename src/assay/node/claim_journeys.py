@@ -10,7 +10,7 @@ from assay.flows.claims.decide_claims import GatedClaims
 from assay.flows.claims.estimate_uncertainty import estimate_uncertainty
 from assay.flows.claims.gate_claims import Submission, gate_claims
 from assay.flows.claims.release_claims_policy import PolicyRelease, release_claims_policy
-from assay.flows.claims.resume_claims import resume_claims
+from assay.flows.claims.resume_claims import require_claims_of, require_party, resume_claims
 from assay.flows.claims.show_claims import (
     ClaimsView,
     ListedClaims,
@@ -23,10 +23,9 @@ from assay.flows.verdicts.estimate_verdict import EstimatedVerdict, JudgeSamplin
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import parse_principal_id
 from assay.node.ledger_journeys import LedgerJourneys
+from assay.ports.database import Unit
 from assay.ports.model import ModelUnavailableError
 from assay.wiring import open_judge, open_scorer
-
-__all__ = ["ClaimJourneys"]
 
 Document = bytes | str | dict[str, Any] | ClaimBundle
 
@@ -50,7 +49,7 @@ class ClaimJourneys(LedgerJourneys):
         return gate_claims(
             self._writing(),
             _given(bundle),
-            credential=self._token(credential),
+            credential=self._token(credential, "claims:write"),
             at=self._now(),
             submission=_submission(contents, tool_arguments, thread, questions),
             estimator=self._estimator(),
@@ -75,23 +74,34 @@ class ClaimJourneys(LedgerJourneys):
             self._writing(),
             parse_digest(bundle_hash),
             None if bundle is None else _given(bundle),
-            credential=self._token(credential),
+            credential=self._token(credential, "claims:write"),
             at=self._now(),
             submission=_submission(contents, tool_arguments, thread, questions),
             estimator=self._estimator(),
         )
 
     def claim(self, bundle_hash: str, *, credential: str | None = None) -> ClaimsView:
-        """A bundle with every decision about it; with a credential, as that person may see it."""
+        """Show a bundle with every decision about it; with a credential, only to those who may see it."""
         tools, now, wanted = self.tools, self._now(), parse_digest(bundle_hash)
-        viewer = self._viewer(credential)
-        return tools.database.read(lambda unit: show_claims(unit, tools, self.tenant_id, wanted, viewer=viewer, at=now))
+        viewer = self._viewer(credential, "claims:read")
+
+        def look(unit: Unit) -> ClaimsView:
+            if viewer is not None:
+                require_party(unit, self.tenant_id, wanted, viewer)
+            return show_claims(unit, tools, self.tenant_id, wanted, viewer=viewer, at=now)
+
+        return tools.database.read(look)
 
     def claims(
         self, *, agent: str | None = None, before: int | None = None, limit: int = 50, credential: str | None = None
     ) -> tuple[ListedClaims, ...]:
-        """Bundles, the latest first, from before an entry's number on; of one agent or of all."""
-        by, viewer = None if agent is None else parse_principal_id(agent), self._viewer(credential)
+        """List bundles, the latest first, from before an entry's number on: of one agent or of all.
+
+        With a credential, one's own; those of others for auditors, operators and reviewers.
+        """
+        by, viewer = None if agent is None else parse_principal_id(agent), self._viewer(credential, "claims:read")
+        if viewer is not None:
+            by = require_claims_of(viewer, by)
         return self.tools.database.read(
             lambda unit: list_claims(unit, self.tenant_id, submitted_by=by, viewer=viewer, before=before, limit=limit)
         )
@@ -102,11 +112,15 @@ class ClaimJourneys(LedgerJourneys):
 
     def attach_evidence(self, content: bytes, *, credential: str | None = None) -> AttachedEvidence:
         """Keep evidence under its hash, for bundles that point at it."""
-        return attach_evidence(self._writing(), content, credential=self._token(credential), at=self._now())
+        return attach_evidence(
+            self._writing(), content, credential=self._token(credential, "claims:write"), at=self._now()
+        )
 
     def release_gate_policy(self, text: str, *, credential: str | None = None) -> PolicyRelease:
         """Bring a policy of the gates into force, as an operator."""
-        return release_claims_policy(self._writing(), text, credential=self._token(credential), at=self._now())
+        return release_claims_policy(
+            self._writing(), text, credential=self._token(credential, "claims:write"), at=self._now()
+        )
 
     def estimate(self, question: str, method: UncertaintyMethod | str = UncertaintyMethod.SEMANTIC_ENTROPY) -> Estimate:
         """How uncertain this node's own model is about a question; nothing is recorded."""

@@ -9,8 +9,6 @@ NodeError               node.refused
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["FrozenTableError", "HomeMissingError", "NodeClosedError", "NodeError", "ReadOnlyNodeError"]
-
 
 class NodeError(Error):
     """An open node was used in a way that it cannot be."""

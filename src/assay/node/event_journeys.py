@@ -3,8 +3,6 @@
 from assay.adapters.bus.inprocess import Bus, Handler, Subscription, SubscriptionFacts
 from assay.node.opened import OpenedNode
 
-__all__ = ["EventJourneys"]
-
 
 class EventJourneys(OpenedNode):
     """Subscribers of one open node; each has a durable place of its own, which outlives the process."""

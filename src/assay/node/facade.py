@@ -1,19 +1,17 @@
 """The node as one object: every journey is one of its methods."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+from assay.node.acting import ActingNode
 from assay.node.aio import AsyncNode
 from assay.node.answer_journeys import AnswerJourneys
 from assay.node.claim_journeys import ClaimJourneys
-from assay.node.desk_journeys import DeskJourneys
 from assay.node.event_journeys import EventJourneys
-from assay.node.learning_journeys import LearningJourneys
-from assay.node.people_journeys import PeopleJourneys
 from assay.node.truth_journeys import TruthJourneys
 from assay.node.verdict_journeys import VerdictJourneys
-
-__all__ = ["Node"]
+from assay.operations.calls import Calls
 
 
 class Node(
@@ -21,10 +19,8 @@ class Node(
     VerdictJourneys,
     ClaimJourneys,
     AnswerJourneys,
-    DeskJourneys,
     EventJourneys,
-    LearningJourneys,
-    PeopleJourneys,
+    Calls,
 ):
     """An open node; see `assay.open`. Each method parses, calls one flow, and returns what that flow returns.
 
@@ -60,6 +56,20 @@ class Node(
             if self._aio is None:
                 self._aio = AsyncNode(self)
             return self._aio
+
+    def acting(self, credential: str | None) -> ActingNode:
+        """The operations for another caller: this API key or session token; None for the operator of the folder."""
+        return ActingNode(self, credential)
+
+    def perform_named(self, operation: str, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the operation's result
+        """Perform an operation of the table by its name, for the caller that the node was opened with."""
+        return ActingNode(self, self._credential).perform_named(operation, given)
+
+    def _perform(self, operation: str, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the operation's result
+        return self.perform_named(operation, given)
+
+    def _walk(self, operation: str, given: Mapping[str, Any]) -> Iterator[Any]:
+        return ActingNode(self, self._credential)._walk(operation, given)  # noqa: SLF001 - as above
 
     def _end_threads(self) -> None:
         if self._aio is not None:

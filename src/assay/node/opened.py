@@ -11,18 +11,22 @@ from assay.config import Config
 from assay.flows.delivery.answerers import Answerers
 from assay.flows.delivery.strands import Strands
 from assay.flows.errors.identity import NotSignedInError
+from assay.flows.identity.authenticate import authenticate, require_scope
 from assay.flows.tools import Tools
+from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import TenantId, parse_tenant_id
 from assay.kernel.instant import Instant
 from assay.kernel.key import TrustAnchors, parse_anchors
+from assay.node.acting import make_dispatcher
 from assay.node.errors import FrozenTableError, NodeClosedError, ReadOnlyNodeError
+from assay.operations.dispatch import Dispatcher
 from assay.wiring import Models, open_estimator, open_evaluation, open_models, open_node
 
 if TYPE_CHECKING:
     from assay.flows.claims.gate_claims import Estimator
     from assay.verdicts.sovereignty import SovereigntyFinding
 
-__all__ = ["OpenedNode"]
+_MOST_COVERED = 1000
 
 
 class OpenedNode:
@@ -52,7 +56,9 @@ class OpenedNode:
         self._asking: Tools | None = None
         self._judging: Tools | None = None
         self._models: Models | None = None
+        self._dispatcher: Dispatcher | None = None
         self._unmet: tuple[SovereigntyFinding, ...] = ()
+        self._covered: set[tuple[Digest, str | None]] = set()
 
     @property
     def is_closed(self) -> bool:
@@ -96,6 +102,22 @@ class OpenedNode:
     ) -> None:
         self.close()
 
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """What permits and performs operations here; requests under one key are told apart by it."""
+        with self._lock:
+            if self._dispatcher is None:
+                self._dispatcher = make_dispatcher(self.tools)
+            return self._dispatcher
+
+    def judging_tools(self) -> Tools:
+        """The tools with the model that judges, opened for the first operation that needs it."""
+        return self._reasoning()
+
+    def answering_tools(self) -> Tools:
+        """The tools with the answerers; from the first question on, none is added."""
+        return self._answering()
+
     def _now(self) -> Instant:
         return self.tools.clock.now()
 
@@ -106,10 +128,18 @@ class OpenedNode:
             raise ReadOnlyNodeError("expected a node that is open for writing, got one that is only read")
         return tools
 
-    def _token(self, given: str | None) -> str:
+    def _token(self, given: str | None, scope: str | None) -> str:
+        """Return the credential to act with; raise where there is none, or it was issued for other operations."""
         token = given or self._credential
         if token is None:
             raise NotSignedInError("expected `credential`, an API key or session token, got none")
+        known = (digest_of(token.encode()), scope)
+        if scope is not None and known not in self._covered:
+            require_scope(authenticate(self.tools, token, at=self._now()), scope)
+            # What a credential was issued for never changes; whether it still holds is asked by every flow.
+            if len(self._covered) >= _MOST_COVERED:
+                self._covered.clear()
+            self._covered.add(known)
         return token
 
     def _own_anchors(self) -> TrustAnchors:

@@ -11,8 +11,6 @@ from assay.node.errors import HomeMissingError
 from assay.node.facade import Node
 from assay.wiring import init_node
 
-__all__ = ["open", "open_async"]
-
 _ADDRESSES = ("postgresql://", "postgres://", "sqlite:")
 _DATABASE_FILES = (".db", ".sqlite")
 

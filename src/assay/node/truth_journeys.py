@@ -37,15 +37,15 @@ from assay.truth.contract import VoteType
 from assay.truth.status import TruthStatus
 from assay.truth.window import WindowEventKind
 
-__all__ = ["TruthJourneys"]
-
 
 class TruthJourneys(LedgerJourneys):
     """What a node knows, and how it came to know it."""
 
     def release_contract(self, text: str, schema: bytes | None = None, *, credential: str | None = None) -> Release:
         """Make a contract the law for its claim type, as an operator."""
-        return release_contract(self._writing(), text, schema, credential=self._token(credential), at=self._now())
+        return release_contract(
+            self._writing(), text, schema, credential=self._token(credential, "truth:write"), at=self._now()
+        )
 
     def contracts(self) -> tuple[ReleasedContract, ...]:
         """The contracts in force, by claim type."""
@@ -58,12 +58,16 @@ class TruthJourneys(LedgerJourneys):
     def register_policy(self, text: str, *, accept: Iterable[str] = (), credential: str | None = None) -> Registration:
         """Bring a trust policy into force, as an operator; `accept` are the findings one lives with."""
         return register_policy(
-            self._writing(), text, credential=self._token(credential), accept=tuple(accept), at=self._now()
+            self._writing(),
+            text,
+            credential=self._token(credential, "trust:write"),
+            accept=tuple(accept),
+            at=self._now(),
         )
 
     def signal(self, given: bytes | str | dict[str, Any] | TrustSignal, *, credential: str | None = None) -> Signalled:
         """Log a trust signal."""
-        return record_signal(self._writing(), given, credential=self._token(credential), at=self._now())
+        return record_signal(self._writing(), given, credential=self._token(credential, "trust:write"), at=self._now())
 
     def standings(
         self, *, agents: Iterable[str] | None = None, claim_type: str | None = None, at: Instant | None = None
@@ -74,7 +78,7 @@ class TruthJourneys(LedgerJourneys):
 
     def request_penalty(self, agent_id: str, points: Decimal, *, reason: str, credential: str | None = None) -> Ticket:
         """Ask people to lower an agent's standing; whoever asks does not decide."""
-        token = self._token(credential)
+        token = self._token(credential, "trust:write")
         return request_penalty(self._writing(), agent_id, points, reason=reason, credential=token, at=self._now())
 
     def change_window(
@@ -93,7 +97,7 @@ class TruthJourneys(LedgerJourneys):
             WindowEventKind(kind),
             closes_at=closes_at,
             reason=reason,
-            credential=self._token(credential),
+            credential=self._token(credential, "truth:write"),
             at=self._now(),
         )
 
@@ -110,13 +114,17 @@ class TruthJourneys(LedgerJourneys):
     ) -> Observed:
         """Record an observation; the same again is answered with what is there. `contents` are evidence by URI."""
         return observe(
-            self._writing(), observation, credential=self._token(credential), at=self._now(), contents=contents
+            self._writing(),
+            observation,
+            credential=self._token(credential, "truth:write"),
+            at=self._now(),
+            contents=contents,
         )
 
     def observe_many(self, lines: Iterable[bytes], *, credential: str | None = None) -> ObservedMany:
         """Record a stream of observations; a line that is refused costs no other anything."""
         tools = self._writing()
-        return observe_many(tools, lines, credential=self._token(credential), now=tools.clock.now)
+        return observe_many(tools, lines, credential=self._token(credential, "truth:write"), now=tools.clock.now)
 
     def vote(
         self,
@@ -138,7 +146,7 @@ class TruthJourneys(LedgerJourneys):
             reason=reason,
             override_status=None if override_status is None else TruthStatus(override_status),
             signing=signing,
-            credential=self._token(credential),
+            credential=self._token(credential, "truth:write"),
             at=self._now(),
         )
 
@@ -163,7 +171,9 @@ class TruthJourneys(LedgerJourneys):
     def answer_key(self, truthkey: str, *, credential: str | None = None) -> Handled:
         """Compile a key, and deliver its state gated and marked."""
         self._writing()
-        return handle_key(self._answering(), truthkey, credential=self._token(credential), at=self._now())
+        return handle_key(
+            self._answering(), truthkey, credential=self._token(credential, "pramana:query"), at=self._now()
+        )
 
     def replay_truth(self, truthkey: str, *, version: int | None = None) -> ReplayFinding:
         """Compile a recorded state again from the ledger alone, and compare every byte."""

@@ -33,8 +33,6 @@ from assay.ports.verdict_store import VerdictRow
 from assay.verdicts.agreement import Canary
 from assay.verdicts.replay import Replay
 
-__all__ = ["VerdictJourneys"]
-
 Record = bytes | str | Mapping[str, object]
 _log = logging.getLogger("assay.ski")
 
@@ -44,7 +42,9 @@ class VerdictJourneys(LedgerJourneys):
 
     def review_graph(self, document: bytes, *, credential: str | None = None) -> GraphInReview:
         """Put a knowledge graph to the reviewers, as an operator."""
-        return review_graph(self._writing(), document, credential=self._token(credential), at=self._now())
+        return review_graph(
+            self._writing(), document, credential=self._token(credential, "graphs:write"), at=self._now()
+        )
 
     def release_graph(
         self, content_hash: str, *, signer: Signer | None = None, credential: str | None = None
@@ -55,7 +55,7 @@ class VerdictJourneys(LedgerJourneys):
             tools,
             parse_digest(content_hash),
             signer or tools.review_signer,
-            credential=self._token(credential),
+            credential=self._token(credential, "graphs:write"),
             at=self._now(),
         )
 
@@ -66,7 +66,7 @@ class VerdictJourneys(LedgerJourneys):
         loaded = load_graph(
             self._writing(),
             document,
-            credential=self._token(credential),
+            credential=self._token(credential, "graphs:write"),
             at=self._now(),
             downgrade_reason=downgrade_reason,
         )
@@ -86,7 +86,7 @@ class VerdictJourneys(LedgerJourneys):
         self, document: bytes, *, first: int = 1, last: int | None = None, credential: str | None = None
     ) -> GraphImpact:
         """Which recorded verdicts a candidate would change; it need not be signed yet."""
-        token = self._token(credential)
+        token = self._token(credential, "verdicts:read")
         return graph_impact(self._reasoning(), document, credential=token, at=self._now(), first=first, last=last)
 
     def coverage(self) -> CoverageReport:
@@ -103,21 +103,25 @@ class VerdictJourneys(LedgerJourneys):
         A record that was judged before is answered with what is recorded.
         """
         self._writing()
-        return evaluate_record(self._reasoning(), record, credential=self._token(credential), at=self._now())
+        return evaluate_record(
+            self._reasoning(), record, credential=self._token(credential, "verdicts:write"), at=self._now()
+        )
 
     def evaluate_many(
         self, lines: Iterable[bytes | str], *, workers: int = 1, credential: str | None = None
     ) -> Generator[Evaluated]:
         """Judge record after record; one that is refused costs no other anything."""
         self._writing()
-        tools, token = self._reasoning(), self._token(credential)
+        tools, token = self._reasoning(), self._token(credential, "verdicts:write")
         with closing(evaluate_many(tools, lines, credential=token, workers=workers)) as results:
             yield from results
 
     def answer_record(self, record: Record, *, credential: str | None = None) -> Handled:
         """Judge one record, and deliver its verdicts gated and marked."""
         self._writing()
-        return handle_record(self._handling(), record, credential=self._token(credential), at=self._now())
+        return handle_record(
+            self._handling(), record, credential=self._token(credential, "verdicts:write"), at=self._now()
+        )
 
     def verdicts_of(self, telemetry_id: str) -> Decided:
         """What is on record for a telemetry id; what is held has no verdict yet."""
@@ -170,7 +174,7 @@ class VerdictJourneys(LedgerJourneys):
             self._writing(),
             parse_ticket_id(ticket_id),
             choice,
-            credential=self._token(credential),
+            credential=self._token(credential, "review:answer"),
             follow_ups=ROOM_FOLLOW_UPS,
             at=self._now(),
             reason=reason,

@@ -14,8 +14,6 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import KeyId, PrincipalId, TenantId
 from assay.kernel.instant import Instant
 
-__all__ = ["AccessStore", "UsedNonce"]
-
 
 class UsedNonce(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`signed_hash` is that of the signature the nonce came with; after `expires_at` nothing with it is fresh."""

@@ -6,8 +6,6 @@ from assay.delivery.answerer import Question
 from assay.delivery.rule import RuleRef
 from assay.delivery.strand import StrandResult
 
-__all__ = ["StrandCheck"]
-
 
 class StrandCheck(Protocol):
     """One extended strand; it may raise or be late, and the strand is then absent."""

@@ -6,8 +6,6 @@ from typing import Protocol
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["ArchiveReader", "ArchiveWriter", "BackupError", "TableStore"]
-
 
 class BackupError(Error):
     """A backup cannot be made, or must not be believed."""

@@ -4,8 +4,6 @@ from typing import Protocol
 
 from assay.kernel.ids import TenantId
 
-__all__ = ["CheckpointMemory"]
-
 
 class CheckpointMemory(Protocol):
     """Survives a database that was rolled back, cut short or replaced: that is what it is for."""

@@ -13,16 +13,6 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import KeyId, PrincipalId, TenantId
 from assay.kernel.instant import Instant
 
-__all__ = [
-    "ClaimsStore",
-    "EvidenceFact",
-    "HeldEvidence",
-    "ReceivedBundle",
-    "RecordedDecision",
-    "ReleasedClaimsPolicy",
-    "TakenTurn",
-]
-
 
 class ReleasedClaimsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A policy as it was signed: `document` is the YAML, `signature` hex over it by the key of that id."""
@@ -113,6 +103,10 @@ class ClaimsStore(Protocol):
     def add_bundle(self, tenant_id: TenantId, bundle: ReceivedBundle) -> None: ...
 
     def find_bundle(self, tenant_id: TenantId, bundle_hash: Digest) -> ReceivedBundle | None: ...
+
+    def find_bundles(self, tenant_id: TenantId, bundle_hashes: Iterable[Digest]) -> tuple[ReceivedBundle, ...]:
+        """Return those of them that were received, in any order; a few queries, however many there are."""
+        ...
 
     def find_successor(self, tenant_id: TenantId, bundle_hash: Digest) -> ReceivedBundle | None:
         """The bundle that was put in its place; there is at most one."""

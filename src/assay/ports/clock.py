@@ -4,8 +4,6 @@ from typing import Protocol
 
 from assay.kernel.instant import Instant
 
-__all__ = ["Clock"]
-
 
 class Clock(Protocol):
     """Tells the time in UTC; only flows and surfaces ask, and pass the answer on as an argument."""

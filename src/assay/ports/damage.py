@@ -2,8 +2,6 @@
 
 from assay.kernel.errors import StoreError
 
-__all__ = ["DamagedFileError", "DamagedRecordError"]
-
 
 class DamagedRecordError(StoreError):
     """A stored record cannot be read back: the database was damaged, or changed behind our back."""

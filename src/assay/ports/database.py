@@ -31,8 +31,6 @@ from assay.ports.truth_store import TruthStore
 from assay.ports.verdict_store import VerdictStore
 from assay.ports.webhook_store import WebhookStore
 
-__all__ = ["Database", "DatabaseFacts", "Pending", "Unit"]
-
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 

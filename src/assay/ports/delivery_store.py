@@ -13,29 +13,6 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 
-__all__ = [
-    "AnswerFinding",
-    "AskedPeople",
-    "CertifiedRule",
-    "ConcludedItem",
-    "DeliveredAnswer",
-    "DeliveryStore",
-    "GrantedReporter",
-    "OpenedItem",
-    "ProposedRule",
-    "RecordedQuery",
-    "RecordedRule",
-    "ReportingSession",
-    "RuleCounters",
-    "RuleMoment",
-    "RuleSignal",
-    "StoredPair",
-    "StoredSignal",
-    "TraceLoop",
-    "TrainingJobRow",
-    "TrainingResultRow",
-]
-
 
 class RecordedRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One version of a rule; `text` is its `RuleVersion`, `content` what `content_hash` is the digest of."""
@@ -242,8 +219,16 @@ class DeliveryStore(Protocol):
 
     def add_rule(self, tenant_id: TenantId, rule: RecordedRule) -> None: ...
 
-    def rule_ids(self, tenant_id: TenantId) -> tuple[str, ...]:
-        """The ids of all rules, sorted."""
+    def rule_ids(self, tenant_id: TenantId, *, after: str = "", limit: int | None = None) -> tuple[str, ...]:
+        """The ids of rules, sorted, from the one after `after` on."""
+        ...
+
+    def versions_of(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> tuple[RecordedRule, ...]:
+        """All versions of these rules, by rule and version."""
+        ...
+
+    def certifications_of(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> tuple[CertifiedRule, ...]:
+        """All certifications of these rules, by rule, each in the order of the ledger."""
         ...
 
     def rule_versions(self, tenant_id: TenantId, rule_id: str) -> tuple[RecordedRule, ...]: ...
@@ -306,7 +291,9 @@ class DeliveryStore(Protocol):
         """Those of them that are there, in any order."""
         ...
 
-    def session_signals(self, tenant_id: TenantId, session: str, *, limit: int) -> tuple[StoredSignal, ...]: ...
+    def session_signals(
+        self, tenant_id: TenantId, session: str, *, after: int = 0, limit: int
+    ) -> tuple[StoredSignal, ...]: ...
 
     def answer_signals(self, tenant_id: TenantId, answer_id: str) -> tuple[StoredSignal, ...]:
         """What was reported of one answer, by whomever."""

@@ -15,8 +15,6 @@ from assay.review.act import ActKind
 from assay.review.escalate import Stage
 from assay.review.lease import Lease
 
-__all__ = ["DeskStore", "HeldRow", "SavedDraft", "SavedView", "StoredAct", "StoredEscalation"]
-
 
 class StoredAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`text` is the JSON of the `Act`; the entry has it too, under `sequence_number`."""

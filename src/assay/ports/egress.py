@@ -5,8 +5,6 @@ from typing import Protocol
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["EgressGuard", "EgressRefusedError"]
-
 
 class EgressRefusedError(Error):
     """Evaluation tried to reach something outside the perimeter; in strict mode nothing is evaluated any more."""

@@ -7,8 +7,6 @@ from msgspec import Raw, Struct
 from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import Instant
 
-__all__ = ["OutboxEvent", "OutboxStore"]
-
 
 class OutboxEvent(Struct, frozen=True, kw_only=True):
     """One event in its tenant's order; `ledger_sequence` names the entry it was committed with."""

@@ -13,8 +13,6 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import KeyId, PrincipalId, TenantId
 from assay.kernel.instant import Instant
 
-__all__ = ["GraphActivation", "GraphHead", "GraphStore", "GraphVersion", "RecordedReview", "ReviewChoice"]
-
 
 class ReviewChoice(StrEnum):
     ACCEPT = "accept"

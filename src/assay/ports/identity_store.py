@@ -10,8 +10,6 @@ from assay.identity.principal import Principal
 from assay.identity.session import SessionId, SessionRecord, SessionRevocation
 from assay.kernel.ids import PrincipalId, TenantId
 
-__all__ = ["Credential", "IdentityStore", "RecordedPrincipal", "Revocation"]
-
 Credential = ApiKeyRecord | PasswordRecord | SessionRecord
 Revocation = ApiKeyRevocation | SessionRevocation
 
@@ -39,8 +37,10 @@ class IdentityStore(Protocol):
 
     def principal_history(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[Principal, ...]: ...
 
-    def principals(self, tenant_id: TenantId) -> tuple[Principal, ...]:
-        """The latest version of each, by id."""
+    def principals(
+        self, tenant_id: TenantId, *, after: str | None = None, limit: int | None = None
+    ) -> tuple[Principal, ...]:
+        """The latest version of each, by id; at most so many, after this id."""
         ...
 
     def recorded_in(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[int, ...]:

@@ -2,8 +2,6 @@
 
 from typing import Protocol
 
-__all__ = ["Entropy"]
-
 
 class Entropy(Protocol):
     """Unpredictable bytes for salts, secrets and ids."""

@@ -7,8 +7,6 @@ from msgspec import Struct
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 
-__all__ = ["IndexPage", "IndexSegment", "IndexStore"]
-
 
 class IndexSegment(Struct, frozen=True, kw_only=True):
     """A sealed stretch by the number of the entry that logs it, with what that entry says."""

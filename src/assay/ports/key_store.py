@@ -7,8 +7,6 @@ from assay.kernel.ids import TenantId
 from assay.kernel.key import Endorsement, Retirement
 from assay.kernel.ledger import Receipt
 
-__all__ = ["KeyStore", "RecordedKeyFact"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedKeyFact:

@@ -1,6 +1,7 @@
 """Where the chain, its tree, its checkpoints and its erasable values are kept."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from msgspec import Struct
@@ -10,8 +11,7 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind, Head, Receipt
-
-__all__ = ["KeptCheckpoint", "LedgerStore", "StoredEntry"]
+from assay.kernel.trace import TraceId
 
 
 class StoredEntry(Struct, frozen=True, kw_only=True):
@@ -34,6 +34,8 @@ class StoredEntry(Struct, frozen=True, kw_only=True):
     verifier_result: str | None
     schema_version: str
     text: bytes
+    # Last, so that rows of backups made before there were traces are read as they are.
+    trace_id: str | None = None
 
 
 class KeptCheckpoint(Struct, frozen=True, kw_only=True):
@@ -64,14 +66,35 @@ class LedgerStore(Protocol):
         """
         ...
 
+    def under(self, trace: TraceId | None) -> AbstractContextManager[None]:
+        """Give entries that are appended inside the block this trace id, where they have none of their own."""
+        ...
+
     def find_entry(self, tenant_id: TenantId, sequence_number: int) -> StoredEntry | None: ...
 
     def find_entries(self, tenant_id: TenantId, sequence_numbers: Iterable[int]) -> dict[int, StoredEntry]:
         """Those of them that are there, by number. A few questions, however many entries."""
         ...
 
+    def entries_of_trace(self, tenant_id: TenantId, trace_id: str) -> tuple[StoredEntry, ...]:
+        """The entries that one request wrote, in order."""
+        ...
+
     def entries(self, tenant_id: TenantId, *, first: int = 1, last: int | None = None) -> Iterator[StoredEntry]:
         """In order, streamed; what is missing is simply not there, and finding that out is the auditor's work."""
+        ...
+
+    def select(
+        self,
+        tenant_id: TenantId,
+        *,
+        kind: str | None = None,
+        first: int = 1,
+        last: int | None = None,
+        newest: bool = False,
+        limit: int,
+    ) -> list[StoredEntry]:
+        """At most `limit` stored entries of a range, of one kind or all, by number up or down; read by an index."""
         ...
 
     def count(self, tenant_id: TenantId, *, first: int, last: int) -> int:
@@ -88,6 +111,10 @@ class LedgerStore(Protocol):
 
     def texts(self, tenant_id: TenantId, sequence_numbers: Iterable[int]) -> dict[int, bytes]:
         """The proven texts of these entries by number, as few questions as may be; what is missing is not there."""
+        ...
+
+    def texts_from(self, tenant_id: TenantId, first: int, limit: int) -> list[tuple[int, bytes]]:
+        """The numbers and proven texts of at most `limit` stored entries from `first` on, in order."""
         ...
 
     def tile(self, tenant_id: TenantId, level: int, index: int, width: int) -> bytes:

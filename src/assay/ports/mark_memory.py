@@ -4,8 +4,6 @@ from typing import Protocol
 
 from assay.kernel.ids import TenantId
 
-__all__ = ["MarkMemory"]
-
 
 class MarkMemory(Protocol):
     """Keeps one signed mark per tenant; losing it costs time, never safety."""

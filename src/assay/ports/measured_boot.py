@@ -6,8 +6,6 @@ from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, Error
 from assay.verdicts.quote import WeightQuote
 
-__all__ = ["MeasuredBoot", "MeasuredBootError", "OtherWeightsMeasuredError"]
-
 
 class MeasuredBootError(Error):
     """The TPM cannot be used; where one is configured, nothing is evaluated without it."""

@@ -13,6 +13,7 @@ configured, whoever needs one reports `model.unavailable`, and the stricter answ
     ├── ModelOversizeError      model.oversize        the answer is longer than any that was asked for
     ├── ModelRequestError       model.bad_request     the question is outside the limits
     ├── ModelWeightsError       model.weights         the weights are not those that were pinned
+    ├── ModelGrammarError       model.grammar_unbound the server does not bind its output by a grammar
     └── ModelAddressError       model.address         an address outside the perimeter
 """
 
@@ -24,28 +25,6 @@ from msgspec import Struct
 
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, Error
-
-__all__ = [
-    "BackendName",
-    "Cancelled",
-    "FinishReason",
-    "Generation",
-    "JsonSchema",
-    "Model",
-    "ModelAddressError",
-    "ModelBusyError",
-    "ModelCancelledError",
-    "ModelError",
-    "ModelIdentity",
-    "ModelOversizeError",
-    "ModelReplyError",
-    "ModelRequestError",
-    "ModelTimeoutError",
-    "ModelUnavailableError",
-    "ModelWeightsError",
-    "TokenChance",
-    "TokenLogprob",
-]
 
 # A grammar, as the JSON Schema of what may be written.
 JsonSchema = Mapping[str, object]
@@ -110,6 +89,13 @@ class ModelWeightsError(ModelError):
 
     code = "model.weights"
     blame = Blame.INPUT
+
+
+class ModelGrammarError(ModelError):
+    """A model's server does not bind its output by the grammar that it is given; strict mode takes no verdict of it."""
+
+    code = "model.grammar_unbound"
+    blame = Blame.USAGE
 
 
 class ModelAddressError(ModelError):
@@ -187,10 +173,15 @@ class Model(Protocol):
         """Who would answer now."""
         ...
 
+    def obeys_grammar(self) -> bool:
+        """Whether the server binds its output by a grammar: asked once at first, and again after each reconnection."""
+        ...
+
     def generate(
         self,
         prompt: str,
         *,
+        system: str = "",
         grammar: JsonSchema | None = None,
         max_tokens: int,
         temperature: float = 0.0,
@@ -203,8 +194,9 @@ class Model(Protocol):
     ) -> tuple[Generation, ...]:
         """As many texts as `count`, the first with `seed` and each next with one more.
 
-        The prompt is one message of a user; the server puts it into the form its model was trained on. Under a grammar
-        a text that ends with STOP is strict JSON that the schema allows; one cut by LENGTH is only its beginning.
+        The prompt is one message of a user, after one of the system if that is given; the server puts them into the
+        form its model was trained on. A grammar is a portable JSON Schema (`model/gbnf`). Under it a text that ends
+        with STOP is strict JSON that the schema allows; one cut by LENGTH is only its beginning.
         `top_k` 0 means every token. `logprobs` asks for the log-probabilities of what was written and of that
         many likeliest tokens beside it.
         """

@@ -8,8 +8,6 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
 
-__all__ = ["ModelActivation", "ModelEvaluation", "ModelStore", "RegisteredModel"]
-
 
 class RegisteredModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Weights that are known; the bytes lie beside the database, `manifest` is the JSON that describes them."""

@@ -5,8 +5,6 @@ from typing import Protocol
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["OidcProvider", "ProviderError"]
-
 
 class ProviderError(Error):
     """The identity provider cannot be reached, or does not speak as it should; try again."""
@@ -20,6 +18,10 @@ class OidcProvider(Protocol):
 
     def authorization_endpoint(self) -> str:
         """Where a person's browser is sent."""
+        ...
+
+    def promises_issuer(self) -> bool:
+        """Whether it names itself in every answer to a login (RFC 9207)."""
         ...
 
     def redeem(self, code: str, *, verifier: str, redirect_url: str) -> Mapping[str, object]:

@@ -6,8 +6,6 @@ from assay.kernel.ids import PrincipalId, TenantId
 from assay.ports.claims_store import ReceivedBundle
 from assay.ports.delivery_store import DeliveredAnswer, OpenedItem, StoredSignal
 
-__all__ = ["PageStore"]
-
 
 class PageStore(Protocol):
     """It only reads. `before` is an entry's number; None is the beginning of the list."""

@@ -2,8 +2,6 @@
 
 from typing import Protocol
 
-__all__ = ["SALT_BYTES", "Passwords"]
-
 SALT_BYTES = 16
 
 

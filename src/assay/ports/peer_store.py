@@ -6,8 +6,6 @@ from msgspec import Struct
 
 from assay.kernel.ids import PrincipalId, TenantId
 
-__all__ = ["PeerStore", "RecordedAgreement"]
-
 
 class RecordedAgreement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`text` is the `Agreement`; a later one of the same peer takes its place."""

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
-__all__ = ["Pool"]
-
 Part = TypeVar("Part")
 Done = TypeVar("Done")
 

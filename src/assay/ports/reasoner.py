@@ -15,16 +15,6 @@ from assay.ports.model import ModelError
 from assay.verdicts.reason import RawReply, Reasoner, ReasonRequest
 from assay.verdicts.sovereignty import Place
 
-__all__ = [
-    "BatchReasoner",
-    "Drawing",
-    "KeptReasoners",
-    "LocalReasoner",
-    "ReasonerIdentity",
-    "SamplingReasoner",
-    "ScoringReasoner",
-]
-
 
 class ReasonerIdentity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who would answer now. `backend_name` is as SKI 6.2 says it where it does (`ollama`, `vllm`, `llama.cpp`).

@@ -12,20 +12,6 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import KeyId, PrincipalId, TenantId
 from assay.kernel.instant import Instant
 
-__all__ = [
-    "ChangedTier",
-    "HeldLease",
-    "IndexedService",
-    "LoggedAction",
-    "ProofRecord",
-    "RegisteredKey",
-    "RegistryStore",
-    "RevokedKey",
-    "ServiceMemory",
-    "SwitchFact",
-    "WorkerCounts",
-]
-
 T = TypeVar("T")
 
 

@@ -8,8 +8,6 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 
-__all__ = ["KeptRequest", "RequestStore"]
-
 
 class KeptRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What took effect under a key. `status` is None until the answer is known.
@@ -42,6 +40,12 @@ class RequestStore(Protocol):
 
     def drop(self, tenant_id: TenantId, principal_id: PrincipalId, request_key: str) -> None:
         """Let go of a key that has no answer; one that has keeps it."""
+        ...
+
+    def clear_answers(self, tenant_id: TenantId) -> int:
+        """Remove every kept answer of a tenant and keep its keys, so that no request takes effect twice; the answer
+        counts them.
+        """
         ...
 
     def forget(self, *, before: Instant) -> int:

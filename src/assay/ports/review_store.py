@@ -12,8 +12,6 @@ from assay.review.progress import GivenAnswer
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
-__all__ = ["PlacedTicket", "QueuePart", "ReviewStore"]
-
 
 class QueuePart(NamedTuple):
     """Which tickets of a queue are read: settled ones or not, or both; of a kind; about what begins so; due by then."""
@@ -107,8 +105,10 @@ class ReviewStore(Protocol):
         """
         ...
 
-    def reviewers(self, tenant_id: TenantId) -> tuple[PrincipalId, ...]:
-        """Whoever has answered a ticket, by name."""
+    def reviewers(
+        self, tenant_id: TenantId, *, after: PrincipalId | None = None, limit: int
+    ) -> tuple[PrincipalId, ...]:
+        """The people who have answered a ticket, by name, after a name; the cost does not grow with their answers."""
         ...
 
     def add_settlement(self, tenant_id: TenantId, settlement: Settlement) -> None: ...

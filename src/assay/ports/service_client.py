@@ -6,8 +6,6 @@ from typing import Protocol
 
 from assay.kernel.conformance import Fetched
 
-__all__ = ["Listening", "ServiceClient", "StreamClient"]
-
 
 class ServiceClient(Protocol):
     def request(

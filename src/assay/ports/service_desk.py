@@ -8,8 +8,6 @@ from assay.identity.principal import Principal
 from assay.kernel.instant import Instant
 from assay.registry.trip import Fired, Restored
 
-__all__ = ["Caller", "ServiceDesk"]
-
 
 class Caller(Struct, frozen=True, kw_only=True):
     """A proved principal; `is_session` says that a person is there now."""

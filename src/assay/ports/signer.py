@@ -5,8 +5,6 @@ from typing import Protocol
 from assay.kernel.ids import KeyId
 from assay.kernel.key import SigningMethod
 
-__all__ = ["Signer"]
-
 
 class Signer(Protocol):
     """Signs exactly the bytes it is given; fails with a `key.*` error and never with a wrong signature."""

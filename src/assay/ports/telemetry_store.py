@@ -13,8 +13,6 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 
-__all__ = ["BufferExtent", "BufferedText", "KnownTelemetry", "TelemetryDrop", "TelemetryStore"]
-
 
 class KnownTelemetry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A record's id and hash; `sequence_number` is that of its first verdict."""

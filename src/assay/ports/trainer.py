@@ -13,8 +13,6 @@ from assay.kernel.errors import Blame, StoreError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 
-__all__ = ["Trainer", "TrainingJob", "TrainingResult", "TrainingState", "TrainingStoppedError"]
-
 
 class TrainingStoppedError(StoreError):
     """The node stops before its training is done; the job waits, and the next one to take it goes on with it."""

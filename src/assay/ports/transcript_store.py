@@ -6,8 +6,6 @@ from typing import Protocol
 from assay.kernel.ids import TenantId
 from assay.kernel.transcript import Transcript
 
-__all__ = ["TranscriptStore"]
-
 
 class TranscriptStore(Protocol):
     """Append-only; a transcript is found by the id that its content gives it."""

@@ -8,8 +8,6 @@ from msgspec import Struct
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 
-__all__ = ["FoldMark", "LoggedSignal", "RegisteredPolicy", "TrustStore"]
-
 
 class LoggedSignal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One signal, logged by the ledger entry of that number; `text` is its canonical JSON (`kaori-2.1`)."""

@@ -13,8 +13,6 @@ from msgspec import Struct
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 
-__all__ = ["FrozenTrust", "RecordKind", "ReleasedContract", "SilverState", "TruthRecord", "TruthStore"]
-
 
 class RecordKind(StrEnum):
     """What a compilation reads besides the contract and the snapshot."""

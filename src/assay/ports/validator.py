@@ -24,20 +24,6 @@ from assay.truth.number import has_six_places
 from assay.truth.observation import HashedObservation
 from assay.truth.place import Location
 
-__all__ = [
-    "Engines",
-    "EvidenceFact",
-    "Judgement",
-    "JudgementFormError",
-    "Question",
-    "Sighting",
-    "UnknownCheckError",
-    "UnknownStageError",
-    "Validator",
-    "ValidatorError",
-    "ValidatorUnavailableError",
-]
-
 _LONGEST_NOTE = 2000
 
 

@@ -12,8 +12,6 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 
-__all__ = ["CoveredSubject", "EgressNote", "StableRule", "VerdictRow", "VerdictStore"]
-
 
 class VerdictRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One verdict entry. `held_entry` is the number of the entry that a final one settles, `ticket_id` the question

@@ -4,8 +4,6 @@ from typing import Protocol
 
 from msgspec import Struct
 
-__all__ = ["Sent", "WebhookSender"]
-
 
 class Sent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`problem` is empty for a message that was taken, which any status of 200 to 299 says."""

@@ -13,8 +13,6 @@ from msgspec import Struct
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 
-__all__ = ["EndedWebhook", "Letter", "LetterState", "StoredWebhook", "WebhookStore"]
-
 
 class StoredWebhook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`text` is the `Webhook`."""

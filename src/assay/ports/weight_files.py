@@ -4,8 +4,6 @@ from typing import Protocol
 
 from assay.kernel.digest import Digest
 
-__all__ = ["CheckpointPlace", "TrainingPlace", "TrainingPlaces", "WeightFiles"]
-
 
 class WeightFiles(Protocol):
     """What was put is durable when `put` returns, and comes back byte for byte or not at all."""

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple, Protocol
 
-__all__ = ["Witness", "WitnessReply"]
-
 
 class WitnessReply(NamedTuple):
     """The protocol's status and body; nothing in it is verified yet."""

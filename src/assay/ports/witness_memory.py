@@ -6,8 +6,6 @@ from typing import Protocol
 from assay.kernel.note import VerifierKey
 from assay.kernel.witness import Known, Verdict
 
-__all__ = ["Judge", "LogKeys", "WitnessMemory"]
-
 LogKeys = Mapping[str, tuple[VerifierKey, ...]]
 Judge = Callable[[Known | None, LogKeys], Verdict]
 

@@ -10,21 +10,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "NARROW",
-    "Names",
-    "Words",
-    "count_bits",
-    "grow",
-    "object_array",
-    "pack",
-    "pack_all",
-    "pick",
-    "positions",
-    "set_bits",
-    "whole_numbers",
-]
-
 Words: TypeAlias = "NDArray[np.uint64]"
 Names: TypeAlias = "NDArray[np.object_]"
 Slots: TypeAlias = "NDArray[np.intp]"

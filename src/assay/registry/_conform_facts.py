@@ -22,8 +22,6 @@ from assay.registry.open_manifest import open_manifest
 from assay.registry.permission import ANKR_32BIT_V1, MaskSchema
 from assay.registry.problem import ManifestProblem
 
-__all__ = ["Facts", "gather"]
-
 _OK = 200
 _Shape = TypeVar("_Shape", bound=Struct)
 

@@ -16,8 +16,6 @@ from assay.registry.documents import ProofDocument, SenseDocument, TrustDocument
 from assay.registry.manifest import Knowledge, Manifest
 from assay.registry.permission import MaskSchema, parse_mask
 
-__all__ = ["check_codex", "check_proof", "check_sense", "check_state", "check_trust"]
-
 _FRESH = timedelta(minutes=5)
 _PER_CENT = 100
 _EXACT = 0.01

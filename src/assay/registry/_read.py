@@ -12,8 +12,6 @@ from assay.kernel.instant import Instant, parse_foreign_instant
 from assay.kernel.json_text import JsonValue, Limits, parse_json
 from assay.registry.problem import ManifestProblem, ManifestProblemCode, Path, render_pointer
 
-__all__ = ["Fields", "Reader"]
-
 Fields = Mapping[str, JsonValue]
 # A manifest or an announce is small; what is larger is something else.
 _LIMITS = Limits(max_bytes=1 << 20, max_depth=32)

@@ -13,8 +13,6 @@ from assay.registry.manifest import SERVICE_FORM, DocumentSignature, Knowledge, 
 from assay.registry.permission import MaskSchema, mask_of, missing_bits, parse_mask
 from assay.registry.problem import ManifestProblemCode, Path
 
-__all__ = ["KNOWN_FIELDS", "REQUIRED_FIELDS", "URL_FORM", "read_manifest", "read_signature"]
-
 REQUIRED_FIELDS = ("service", "port", "domain", "version", "can_answer", "can_do")
 KNOWN_FIELDS = (
     *REQUIRED_FIELDS, "emits", "depends_on", "forja_state", "forja_trust", "forja_sense", "forja_proof",

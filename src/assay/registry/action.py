@@ -13,22 +13,6 @@ from assay.identity.problem import shortened
 from assay.kernel.ids import PrincipalId
 from assay.registry.errors import InvalidRuleError
 
-__all__ = [
-    "ACTION_FORM",
-    "Action",
-    "ActionRequest",
-    "ActionType",
-    "Grant",
-    "RollbackDescriptor",
-    "RollbackMethod",
-    "ServicePower",
-    "Tier",
-    "grant_of",
-    "index_actions",
-    "is_tier",
-    "request_of",
-]
-
 # `MOVEMENT_AUTHORITY`, `vessel.ukc-status`: what codex.json calls its actions and queries.
 ACTION_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}", re.ASCII)
 _LONGEST_TEXT = 500

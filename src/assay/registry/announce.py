@@ -1,7 +1,7 @@
 """Announces: a service says that it is there, has changed, or is leaving; nobody else can say it for it.
 
 announce -> parse_announce -> judge_announce (keys, skew, sequence, origin) -> follow_announce -> Lease
-Signed with a key that is known for the service; unsigned ones count only from loopback or where the operator allows it.
+Signed with a key that is known for the service; unsigned ones count only from networks that the operator lists.
 """
 
 import re
@@ -26,22 +26,9 @@ from assay.registry.errors import InvalidAnnounceError, RefusedAnnounceError
 from assay.registry.lease import DEFAULT_TTL_HOURS, Lease, end_lease, note_heartbeat
 from assay.registry.manifest import SERVICE_FORM, DocumentSignature, Manifest
 
-__all__ = [
-    "Announce",
-    "AnnounceEvent",
-    "AnnounceFinding",
-    "AnnouncePolicy",
-    "AnnounceRefusal",
-    "Origin",
-    "ReceivedAnnounce",
-    "draft_announce",
-    "follow_announce",
-    "judge_announce",
-    "lists_agree",
-    "parse_announce",
-    "sign_announce",
-]
-
+_HOST = re.compile(
+    r"https?://(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<host>[^/?#@:\[\]]+))(?::[0-9]{1,5})?(?=[/?#]|\Z)", re.ASCII
+)
 _INSTANCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]{0,63}", re.ASCII)
 _REQUIRED = ("forja", "event", "service", "announced_at")
@@ -92,16 +79,18 @@ class ReceivedAnnounce(Struct, frozen=True, kw_only=True):
 
 
 class Origin(StrEnum):
-    """Where the connection came from, as the socket says and never as the message says."""
+    """Where the connection came from, as the socket says and never as the message says.
 
-    LOOPBACK = "loopback"
+    LISTED is a network from which the operator accepts unsigned announces.
+    """
+
+    LISTED = "listed"
     REMOTE = "remote"
 
 
 class AnnouncePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The strict choice by default; `allow_unsigned` is the operator's own word, for closed networks."""
+    """How far a sender's clock may be from ours."""
 
-    allow_unsigned: bool = False
     max_skew_seconds: int = 300
 
 
@@ -110,6 +99,7 @@ class AnnounceRefusal(StrEnum):
 
     BAD_SIGNATURE = "registry.bad_signature"
     CLOCK_SKEW = "registry.clock_skew"
+    FOREIGN_ADDRESS = "registry.foreign_address"
     REPLAYED = "registry.replayed"
     REVOKED_KEY = "registry.revoked_key"
     SPOOFED = "registry.spoofed"
@@ -193,18 +183,20 @@ def judge_announce(
     policy: AnnouncePolicy,
     now: Instant,
     revoked: Collection[KeyId] = (),
+    address: str | None = None,
 ) -> AnnounceFinding:
     """Whether to believe it; `keys` are those known for each service, `leases` those of this service by instance.
 
     `revoked` are those of the keys that count for nothing any more; a service that has no other is heard by none.
     A service that has a known key, or was ever announced with one, is never heard unsigned: leaving the signature out
-    would be the easiest forgery of all.
+    would be the easiest forgery of all. `address` is where the connection came from: an unsigned announce may name no
+    other host, so that nobody makes us fetch from a machine of their choice.
     """
     announce = received.announce
     signature = received.signature
     if signature is not None and signature.key_id in revoked:
         return _no(AnnounceRefusal.REVOKED_KEY, f"`{signature.key_id}` of `{announce.service_id}` was revoked")
-    vouched = _vouched(received, keys.get(announce.service_id, frozenset()), leases, origin, policy)
+    vouched = _vouched(received, keys.get(announce.service_id, frozenset()), leases, origin, address)
     if not vouched.accepted:
         return vouched
     skew = abs(now - announce.announced_at)
@@ -221,8 +213,18 @@ def lists_agree(announce: Announce, manifest: Manifest) -> bool:
     return all(set(told) == set(listed) for told, listed in pairs)
 
 
-def follow_announce(lease: Lease | None, received: ReceivedAnnounce, finding: AnnounceFinding, *, at: Instant) -> Lease:
-    """The lease after an accepted message, whichever of the four it was."""
+def follow_announce(
+    lease: Lease | None,
+    received: ReceivedAnnounce,
+    finding: AnnounceFinding,
+    *,
+    at: Instant,
+    address: str | None = None,
+) -> Lease:
+    """The lease after an accepted message, whichever of the four it was.
+
+    A service that names no `base_url` is at the address it announced from, on its port.
+    """
     if not finding.accepted:
         raise RefusedAnnounceError(finding.reason)
     announce = received.announce
@@ -233,7 +235,7 @@ def follow_announce(lease: Lease | None, received: ReceivedAnnounce, finding: An
     return Lease(
         service_id=announce.service_id,
         instance_id=announce.instance_id,
-        base_url=announce.base_url,
+        base_url=announce.base_url or _sender_url(address, announce.port),
         key_id=finding.key_id,
         sequence=announce.sequence,
         announce_hash=received.content_hash,
@@ -244,16 +246,28 @@ def follow_announce(lease: Lease | None, received: ReceivedAnnounce, finding: An
     )
 
 
+def _host_of(url: str) -> str | None:
+    """The host of a URL that names no user; None where it cannot be read."""
+    found = _HOST.match(url)
+    return None if found is None else found["six"] or found["host"]
+
+
+def _sender_url(address: str | None, port: int) -> str | None:
+    if address is None:
+        return None
+    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+
+
 def _vouched(
     received: ReceivedAnnounce,
     known: frozenset[bytes],
     leases: Mapping[str, Lease],
     origin: Origin,
-    policy: AnnouncePolicy,
+    address: str | None,
 ) -> AnnounceFinding:
     signature, service = received.signature, received.announce.service_id
     if signature is None:
-        return _unsigned(service, known, leases, origin, policy)
+        return _unsigned(received.announce, known, leases, origin, address)
     raw = next((raw for raw in known if key_id_of(raw) == signature.key_id), None)
     if raw is None:
         return _no(AnnounceRefusal.UNKNOWN_KEY, f"`{signature.key_id}` is no known key of `{service}`")
@@ -266,15 +280,24 @@ def _vouched(
 
 
 def _unsigned(
-    service: str, known: frozenset[bytes], leases: Mapping[str, Lease], origin: Origin, policy: AnnouncePolicy
+    announce: Announce, known: frozenset[bytes], leases: Mapping[str, Lease], origin: Origin, address: str | None
 ) -> AnnounceFinding:
+    service = announce.service_id
     if known or any(lease.key_id is not None for lease in leases.values()):
         return _no(AnnounceRefusal.SPOOFED, f"`{service}` signs its announces, and this one is not signed")
-    if origin is not Origin.LOOPBACK and not policy.allow_unsigned:
+    if origin is not Origin.LISTED:
         return _no(
-            AnnounceRefusal.UNSIGNED, f"expected a signed announce of `{service}`, got an unsigned one from afar"
+            AnnounceRefusal.UNSIGNED,
+            f"expected a signed announce of `{service}`, got an unsigned one from no network of "
+            "`registry.unsigned_networks`",
         )
-    return AnnounceFinding(reason="unsigned, from loopback or allowed by the operator")
+    if announce.base_url is not None and _host_of(announce.base_url) != (address or ""):
+        return _no(
+            AnnounceRefusal.FOREIGN_ADDRESS,
+            f"expected `base_url` at the sender's address, got `{announce.base_url[:80]}`: sign the announce to name "
+            "another host",
+        )
+    return AnnounceFinding(reason="unsigned, from a network that the operator lists")
 
 
 def _in_order(received: ReceivedAnnounce, leases: Mapping[str, Lease], vouched: AnnounceFinding) -> AnnounceFinding:

@@ -1,11 +1,5 @@
 """The bits of schema `ankr-32bit-v1` as numbers, for `needs=BOOK | MANIFEST`."""
 
-__all__ = [
-    "ADMIN", "AI_APPROVE", "AI_EXECUTE", "AI_QUERY", "AI_READ", "AI_SUGGEST", "ALERT_ACK", "APPROVE", "AUDIT",
-    "AUTONOMOUS", "BL_ISSUE", "BOOK", "COMPLIANCE_OVERRIDE", "EXECUTE", "FEEDER_OPS", "FTA_CHECK", "GATE_IN",
-    "MANIFEST", "NETWORK_PLAN", "PORT_OPS", "QUERY", "RATE_DESK", "READ", "SUPER", "TRACK", "VESSEL_OPS", "WRITE",
-]  # fmt: skip
-
 # 0-7: the same in every schema. SUPER implies nothing by itself.
 READ = 1 << 0
 QUERY = 1 << 1

@@ -8,18 +8,6 @@ from msgspec import UNSET, Struct, UnsetType
 from assay.registry.action import Tier
 from assay.registry.manifest import Manifest
 
-__all__ = [
-    "AgentCapabilities",
-    "AgentCard",
-    "AgentInterface",
-    "AgentProvider",
-    "AgentSkill",
-    "McpRemote",
-    "McpServerCard",
-    "agent_card",
-    "mcp_card",
-]
-
 _A2A_VERSION = "1.0"
 _JSON = ("application/json",)
 

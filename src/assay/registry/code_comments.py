@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from io import StringIO
 from pathlib import PurePosixPath
 
-__all__ = ["comment_lines"]
-
 _DOUBLE = r'"(?:\\.|[^"\\\n])*+"'
 _SINGLE = r"'(?:\\.|[^'\\\n])*+'"
 _CHARACTER = r"'(?:\\.[^'\n]{0,8}|[^'\\\n])'"

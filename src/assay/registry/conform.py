@@ -18,15 +18,6 @@ from assay.registry.announce import ReceivedAnnounce, lists_agree
 from assay.registry.lease import Lease, Presence, presence_at
 from assay.registry.permission import DEFAULT_SCHEMAS, MaskSchema
 
-__all__ = [
-    "Attack",
-    "AttackResult",
-    "Evidence",
-    "Profile",
-    "check_service",
-    "judge_attack",
-]
-
 _REFUSED = frozenset({401, 403})
 
 

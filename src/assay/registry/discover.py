@@ -29,8 +29,6 @@ from assay.registry.errors import DuplicateServiceError, InvalidRuleError, Unkno
 from assay.registry.manifest import Manifest
 from assay.registry.permission import ANKR_32BIT_V1, MaskSchema, describe, missing_bits, parse_mask
 
-__all__ = ["Explanation", "Index", "ServiceEntry", "build_index", "entry_of", "update_index"]
-
 # Up to here the columns are kept as whole numbers too, and one pass over the rows costs less than over the columns.
 _SMALL = 2048
 # So many services are picked out of a whole number one by one; more are found in the array of rows.

@@ -20,38 +20,6 @@ from assay.registry.tier import decide
 from assay.registry.trip import Switch, SwitchRule, SwitchState, figures_of, judge
 from assay.registry.trip import active_tier as tier_left
 
-__all__ = [
-    "ActionTier",
-    "Actionable",
-    "AiSurface",
-    "Capability",
-    "CodexState",
-    "Dependency",
-    "Drift",
-    "Escalation",
-    "Health",
-    "Identity",
-    "KillSwitch",
-    "ProofDocument",
-    "ProofRow",
-    "Queryable",
-    "Restricted",
-    "Security",
-    "SenseDocument",
-    "ServiceFigures",
-    "StateDocument",
-    "TrustDocument",
-    "UserTrust",
-    "Velocity",
-    "codex_state_of",
-    "parse_document",
-    "render_document",
-    "sense_of",
-    "state_of",
-    "trust_of",
-    "user_trust_of",
-]
-
 _Document = TypeVar("_Document", bound=Struct)
 
 

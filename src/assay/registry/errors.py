@@ -37,39 +37,6 @@ from collections.abc import Sequence
 from assay.kernel.errors import Blame, Error
 from assay.registry.problem import ManifestProblem, render_manifest_problems
 
-__all__ = [
-    "AlreadyUndoneError",
-    "BitsMissingError",
-    "DeniedError",
-    "DuplicateServiceError",
-    "FleetHistoryError",
-    "InvalidAnnounceError",
-    "InvalidManifestError",
-    "InvalidRuleError",
-    "MaskWidthError",
-    "NoRollbackError",
-    "NotLoggedError",
-    "RefusedAnnounceError",
-    "RegistryError",
-    "ReservedBitError",
-    "RestoreError",
-    "RestrictedError",
-    "RevokedKeyError",
-    "RollbackTokenError",
-    "SchemaError",
-    "SelfEscalationError",
-    "SwitchHistoryError",
-    "SwitchRuleError",
-    "TierChangeError",
-    "TierClosedError",
-    "UndeclaredError",
-    "UnknownActionError",
-    "UnknownPermissionError",
-    "UnknownServiceError",
-    "UnsignedManifestError",
-    "WindowFormError",
-]
-
 
 class RegistryError(Error):
     """A manifest, a mask, an announce or a request is refused."""

@@ -11,8 +11,6 @@ from msgspec import Struct
 from assay.registry.discover import Index, ServiceEntry, update_index
 from assay.registry.errors import FleetHistoryError
 
-__all__ = ["FleetChange", "FleetSnapshot", "change_between", "follow_change", "join_changes"]
-
 
 class FleetSnapshot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All services that are listed, by id."""

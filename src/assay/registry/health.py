@@ -15,19 +15,6 @@ from msgspec import Struct
 from assay.kernel.instant import Instant
 from assay.registry.errors import WindowFormError
 
-__all__ = [
-    "WINDOW_SECONDS",
-    "AskerFailures",
-    "Bucket",
-    "Outcome",
-    "OutcomeWindow",
-    "Totals",
-    "classify",
-    "merge_buckets",
-    "outcome_of",
-    "total_of",
-]
-
 WINDOW_SECONDS = 60
 _EPOCH = Instant(datetime(1970, 1, 1, tzinfo=UTC))
 _FIRST_SERVER_ERROR = 500

@@ -15,17 +15,6 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import KeyId
 from assay.kernel.instant import Instant
 
-__all__ = [
-    "DEFAULT_TTL_HOURS",
-    "HEARTBEAT_TIMEOUT",
-    "Lease",
-    "Presence",
-    "end_lease",
-    "evict",
-    "note_heartbeat",
-    "presence_at",
-]
-
 DEFAULT_TTL_HOURS = 168
 HEARTBEAT_TIMEOUT = timedelta(minutes=5)
 

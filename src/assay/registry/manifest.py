@@ -12,16 +12,6 @@ from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import KeyId
 from assay.registry.action import Action, ServicePower, index_actions
 
-__all__ = [
-    "DEFAULT_PREFIX",
-    "SERVICE_FORM",
-    "DocumentSignature",
-    "Knowledge",
-    "Manifest",
-    "OpenedManifest",
-    "power_of",
-]
-
 DEFAULT_PREFIX = "/api/v2/forja"
 SERVICE_FORM = re.compile(r"[a-z0-9][a-z0-9._-]{0,127}", re.ASCII)
 

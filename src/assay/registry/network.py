@@ -9,8 +9,6 @@ from assay.kernel.instant import Instant
 from assay.registry.discover import Index
 from assay.registry.lease import Lease, presence_at
 
-__all__ = ["DomainCount", "NetworkState", "PresenceCount", "network_state"]
-
 
 class DomainCount(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     domain: str

@@ -17,8 +17,6 @@ from assay.registry.manifest import OpenedManifest
 from assay.registry.permission import DEFAULT_SCHEMAS, MaskSchema
 from assay.registry.problem import ManifestProblem, ManifestProblemCode
 
-__all__ = ["check_manifest", "open_manifest", "sign_manifest", "verify_manifest"]
-
 
 def open_manifest(content: bytes | str, *, schemas: Mapping[str, MaskSchema] = DEFAULT_SCHEMAS) -> OpenedManifest:
     """Read a `codex.json`; refuses with every problem at once. Whether to believe the signature is another question."""

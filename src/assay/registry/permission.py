@@ -24,21 +24,6 @@ from assay.registry.errors import (
     UnknownPermissionError,
 )
 
-__all__ = [
-    "ANKR_32BIT_V1",
-    "DEFAULT_SCHEMAS",
-    "MaskSchema",
-    "MaskTable",
-    "describe",
-    "has_all",
-    "has_perm",
-    "make_schema",
-    "make_table",
-    "mask_of",
-    "missing_bits",
-    "parse_mask",
-]
-
 _UNIVERSAL = ("READ", "QUERY", "WRITE", "EXECUTE", "APPROVE", "AUDIT", "ADMIN", "SUPER")
 _AUTONOMY = ("AI_READ", "AI_QUERY", "AI_SUGGEST", "AI_EXECUTE", "AI_APPROVE", "AUTONOMOUS", None, None)
 _DOMAIN_BITS = range(8, 24)

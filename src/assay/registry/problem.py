@@ -5,8 +5,6 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-__all__ = ["ManifestProblem", "ManifestProblemCode", "Path", "render_manifest_problems", "render_pointer"]
-
 Path = tuple[str | int, ...]
 _SHOWN = 20
 

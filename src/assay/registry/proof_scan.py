@@ -15,17 +15,6 @@ from assay.registry.code_comments import comment_lines
 from assay.registry.documents import ProofDocument, ProofRow
 from assay.registry.errors import InvalidRuleError
 
-__all__ = [
-    "DEFAULT_THRESHOLD",
-    "Annotation",
-    "ProofPoint",
-    "RuleFact",
-    "point_of",
-    "prove",
-    "scan_text",
-    "scan_texts",
-]
-
 DEFAULT_THRESHOLD = 90.0
 # `@rule:ABC-12`; a dot or a colon inside belongs to the id, one at its end to the sentence. Between backticks the mark
 # is spoken of, and not made.

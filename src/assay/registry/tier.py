@@ -32,20 +32,6 @@ from assay.registry.errors import (
 )
 from assay.registry.permission import missing_bits
 
-__all__ = [
-    "ActionLog",
-    "Refusal",
-    "RollbackLog",
-    "Ruling",
-    "check_execution",
-    "check_rollback",
-    "decide",
-    "default_tier",
-    "log_action",
-    "require",
-    "weigh",
-]
-
 _LOGGED_FROM = Tier.LOW_RISK_WRITE
 _BY_METHOD = MappingProxyType(
     {

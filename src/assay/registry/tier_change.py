@@ -15,8 +15,6 @@ from assay.kernel.instant import Instant
 from assay.registry.action import is_tier
 from assay.registry.errors import InvalidRuleError, TierChangeError
 
-__all__ = ["TierChange", "TierOrder", "change_tier", "tier_at"]
-
 _LONGEST_REASON = 500
 _MAY_CHANGE = (BuiltInRole.ADMIN,)
 

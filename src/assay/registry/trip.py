@@ -25,24 +25,6 @@ from assay.review.kind import TicketKind
 from assay.review.settle import Settlement, SettlementState
 from assay.review.ticket import Ticket, TicketDraft
 
-__all__ = [
-    "Fired",
-    "FiringCause",
-    "Restored",
-    "SenseFigures",
-    "Switch",
-    "SwitchRule",
-    "SwitchState",
-    "active_tier",
-    "figures_of",
-    "follow",
-    "judge",
-    "pull",
-    "restore",
-    "restore_ticket",
-    "self_test",
-]
-
 _RESTORE = "restore"
 # TRUST shows it as a number, so a fraction like `1/50` will not do.
 _DECIMAL = re.compile(r"[0-9]{1,4}(\.[0-9]{1,20})?", re.ASCII)

@@ -21,26 +21,6 @@ from assay.review.answer import SignedWith
 from assay.review.errors import BodyError, ReviewerKeyError, WrongTicketError
 from assay.review.ticket import Ticket
 
-__all__ = [
-    "Act",
-    "ActBody",
-    "ActKind",
-    "Assign",
-    "Claim",
-    "Comment",
-    "Prioritise",
-    "Priority",
-    "Release",
-    "Undo",
-    "UnsignedAct",
-    "act_message",
-    "kind_of",
-    "parse_act_body",
-    "render_act_body",
-    "seal_act",
-    "verify_act",
-]
-
 
 class ActKind(StrEnum):
     """Closed and growing; a retired kind is never reused."""

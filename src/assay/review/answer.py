@@ -14,8 +14,6 @@ from assay.kernel.signature import SignedKind, signing_message, verify_ed25519
 from assay.review.errors import AnswerSignatureError, ReviewerKeyError, WrongTicketError
 from assay.review.ticket import Ticket
 
-__all__ = ["Answer", "SignedWith", "UnsignedAnswer", "answer_message", "is_bound", "seal_answer", "verify_answer"]
-
 
 class SignedWith(StrEnum):
     """Whose key vouches for the answer: the person's own, or that of the node which authenticated the person."""

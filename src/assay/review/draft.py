@@ -31,16 +31,6 @@ from assay.review.errors import (
 from assay.review.settle import SettlementState, settle
 from assay.review.ticket import Ticket
 
-__all__ = [
-    "Reply",
-    "draft_answer",
-    "require_eligible",
-    "require_not_own",
-    "require_own_key",
-    "require_person",
-    "require_reviewer",
-]
-
 _LONGEST_REASON = 4000
 _NO_BODY = "{}"
 

@@ -37,37 +37,6 @@ from collections.abc import Sequence
 from assay.identity.problem import Problem, render_problems
 from assay.kernel.errors import Blame, Error
 
-__all__ = [
-    "AlreadyAnsweredError",
-    "AnswerSignatureError",
-    "AssigneeError",
-    "BodyError",
-    "CommentError",
-    "ExpiredTicketError",
-    "InvalidTicketError",
-    "LeaseSpanError",
-    "LeasedError",
-    "MachineAnswerError",
-    "MovedError",
-    "NotBulkError",
-    "NotByRoomError",
-    "NotClaimableError",
-    "NotEligibleError",
-    "NotHeldAnswerError",
-    "NotLeasedError",
-    "OwnRequestError",
-    "ReasonMissingError",
-    "ReviewError",
-    "ReviewerKeyError",
-    "SettledTicketError",
-    "StaleTicketError",
-    "TooEarlyError",
-    "TookEffectError",
-    "UnknownChoiceError",
-    "ViewError",
-    "WrongTicketError",
-]
-
 
 class ReviewError(Error):
     """A ticket or an answer is refused."""

@@ -10,8 +10,6 @@ from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.instant import Instant
 from assay.review.ticket import Ticket
 
-__all__ = ["Escalation", "Stage", "find_stage"]
-
 
 class Stage(StrEnum):
     """Each comes once in a ticket's life."""

@@ -13,8 +13,6 @@ from assay.review.answer import Answer
 from assay.review.errors import NotHeldAnswerError, TookEffectError
 from assay.review.ticket import Ticket
 
-__all__ = ["AnswerLapsed", "HeldAnswer", "answer_hash", "require_undoable", "takes_effect_at"]
-
 
 class HeldAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of a `ticket.answer_held` entry: the answer as it was signed, and from when on it counts."""

@@ -6,8 +6,6 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-__all__ = ["KIND_RULES", "KindRule", "OnExpiry", "TicketKind"]
-
 
 class TicketKind(StrEnum):
     """Closed and growing; a retired kind is never reused."""

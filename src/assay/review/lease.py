@@ -10,8 +10,6 @@ from assay.kernel.instant import Instant, render_instant
 from assay.review.errors import LeasedError, LeaseSpanError, NotClaimableError
 from assay.review.ticket import Ticket
 
-__all__ = ["Lease", "lease_until", "live_leases", "require_claimable", "require_unleased"]
-
 
 class Lease(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One person's; it ends by itself at `expires_at`, and then nobody need release it."""

@@ -13,8 +13,6 @@ from assay.review.draft import require_reviewer
 from assay.review.errors import AssigneeError
 from assay.review.ticket import Ticket
 
-__all__ = ["Placement", "place_ticket", "require_assignable"]
-
 
 class Placement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """As the latest acts have it; at first everybody's, and as urgent as any."""

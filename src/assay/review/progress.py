@@ -10,8 +10,6 @@ from assay.review.answer import Answer
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
-__all__ = ["GivenAnswer", "Progress", "measure_progress"]
-
 
 class GivenAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One answer with its question, and the outcome where there is one."""

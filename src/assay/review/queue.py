@@ -1,8 +1,9 @@
 """The queue: tickets with where they stand, narrowed by a filter and in the order in which people should look."""
 
 from enum import StrEnum
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
@@ -12,9 +13,7 @@ from assay.review.kind import TicketKind
 from assay.review.lease import Lease
 from assay.review.placement import Placement
 from assay.review.settle import Settlement
-from assay.review.ticket import Ticket
-
-__all__ = ["QueueFilter", "QueueState", "QueuedTicket", "matches", "place_in_queue"]
+from assay.review.ticket import Ticket, TicketSubject
 
 
 class QueueState(StrEnum):
@@ -34,7 +33,7 @@ class QueuedTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     `settlement` has no counts while the reader must not know them. It shows a time-out as soon as it is due; `recorded`
     says whether it is in the ledger yet. `decided` is what the room made of the answers while the ticket is still open
-    for others to contradict it.
+    for others to contradict it. `subject` names the bundle and the answer that the ticket is about.
     """
 
     ticket: Ticket
@@ -44,19 +43,20 @@ class QueuedTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     leases: tuple[Lease, ...]
     stages: tuple[Stage, ...]
     decided: str | None = None
+    subject: TicketSubject | None = None
 
 
 class QueueFilter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Every field that is set must match; with none set, every open ticket does. `about` is a prefix of the subject."""
 
-    kind: TicketKind | None = None
-    about: str | None = None
-    priority: Priority | None = None
-    assignee: PrincipalId | None = None
-    role: str | None = None
-    holder: PrincipalId | None = None
-    due_before: Instant | None = None
-    state: QueueState = QueueState.OPEN
+    kind: Annotated[TicketKind | None, Meta(description="Only tickets of this kind.")] = None
+    about: Annotated[str | None, Meta(description="Subject starts with this text.")] = None
+    priority: Annotated[Priority | None, Meta(description="Only tickets of this priority.")] = None
+    assignee: Annotated[PrincipalId | None, Meta(description="Only tickets assigned to this person.")] = None
+    role: Annotated[str | None, Meta(description="Assigned to this role, or to be answered by it.")] = None
+    holder: Annotated[PrincipalId | None, Meta(description="Claimed by this person.")] = None
+    due_before: Annotated[Instant | None, Meta(description="Due before this instant.")] = None
+    state: Annotated[QueueState, Meta(description="`open` is every ticket that is not settled.")] = QueueState.OPEN
 
 
 def matches(wanted: QueueFilter, queued: QueuedTicket) -> bool:

@@ -15,8 +15,6 @@ from assay.review.errors import NotByRoomError, UnknownChoiceError
 from assay.review.kind import OnExpiry
 from assay.review.ticket import Ticket
 
-__all__ = ["Settlement", "SettlementState", "Tally", "conclude", "settle", "withdraw"]
-
 
 class SettlementState(StrEnum):
     """EXPIRED is decided too: by the time-out, as `choice` and `denied` say. WITHDRAWN allows nothing, ever."""

@@ -13,8 +13,6 @@ from assay.review.errors import NotEligibleError
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
-__all__ = ["STEWARDS", "hide_others", "is_blind", "may_read", "require_commenter", "require_steward"]
-
 # They see that work gets done: they assign, set priorities, and take back a lease that nobody works on.
 STEWARDS = (BuiltInRole.ADMIN, BuiltInRole.OPERATOR)
 _READERS = (*STEWARDS, BuiltInRole.AUDITOR)

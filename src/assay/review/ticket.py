@@ -19,8 +19,6 @@ from assay.kernel.instant import Instant
 from assay.review.errors import InvalidTicketError
 from assay.review.kind import KIND_RULES, KindRule, OnExpiry, TicketKind
 
-__all__ = ["LONGEST_SHOWN", "TICKET_ENTROPY_BYTES", "Ticket", "TicketDraft", "open_ticket", "ticket_id_from"]
-
 TICKET_ENTROPY_BYTES = 16
 # What one person can be asked to look at; larger things are shown as a summary with their hashes.
 LONGEST_SHOWN = 1 << 20
@@ -82,6 +80,13 @@ class Ticket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @property
     def rule(self) -> KindRule:
         return KIND_RULES[self.kind]
+
+
+class TicketSubject(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a ticket about an output is about: the bundle of claims, and the answer that waits for it."""
+
+    bundle_hash: Digest
+    answer_id: str | None = None
 
 
 def ticket_id_from(entropy: bytes) -> TicketId:

@@ -4,8 +4,6 @@ from assay.identity.authorise import has_role
 from assay.identity.principal import Principal
 from assay.review.queue import QueuedTicket
 
-__all__ = ["waits_for"]
-
 
 def waits_for(queued: QueuedTicket, person: Principal) -> bool:
     """Whether this person is asked, now: not what others were given or work on, nor what they have answered.

@@ -41,8 +41,6 @@ from assay.surfaces.forja.service import Service, ServiceRule
 from assay.surfaces.forja.threads import in_thread
 from assay.surfaces.forja.undo import Undo, roll_back
 
-__all__ = ["Agent", "attach"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 _log = structlog.get_logger("assay.forja")
 # In a node's folder: which memory each service has.

@@ -9,8 +9,6 @@ from typing import Any
 from assay.flows.errors.identity import NotSignedInError
 from assay.identity.signed_request import CONTENT_DIGEST, SIGNATURE, SIGNATURE_INPUT
 
-__all__ = ["VARY", "asked_path", "credential_in", "signature_in"]
-
 # Whatever says who asks. A browser keeps answers too: the next person there must not be shown what the last one saw.
 VARY = "authorization, cookie, signature-input, x-api-key"
 

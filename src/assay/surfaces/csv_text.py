@@ -14,8 +14,6 @@ import msgspec
 from msgspec import Struct, UnsetType
 from msgspec.structs import fields
 
-__all__ = ["CSV", "cell_of", "columns_of", "render_records", "render_rows", "render_table", "visible"]
-
 CSV = "text/csv"
 # What a spreadsheet would take for the beginning of a formula, also as East Asian keyboards write it.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")

@@ -20,8 +20,6 @@ from assay.registry.network import NetworkState
 from assay.surfaces.forja.errors import UnreachableError
 from assay.surfaces.forja.fleet_view import FleetView, Needs, Waiting, as_mask, parse_network
 
-__all__ = ["AsyncFleet", "Fleet"]
-
 _TIMEOUT = 5.0
 
 

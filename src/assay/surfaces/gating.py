@@ -43,8 +43,6 @@ from assay.flows.tools import Tools
 from assay.identity.risk import RiskTier
 from assay.kernel.errors import Blame
 
-__all__ = ["Claimed", "HeldBackError", "NoCredentialError", "claimed", "gate"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 Document = bytes | str | dict[str, Any] | ClaimBundle

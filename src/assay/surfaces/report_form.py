@@ -9,8 +9,6 @@ from assay.kernel.instant import Instant, instant_of, parse_instant
 from assay.surfaces.csv_text import CSV
 from assay.surfaces.report_page import render_csv, render_page
 
-__all__ = ["MEDIA_TYPES", "ReportForm", "parse_day", "render_form"]
-
 
 class ReportForm(StrEnum):
     """`json` carries the entries, and is what `assay verify` checks."""

@@ -14,8 +14,6 @@ from assay.kernel.instant import render_instant
 from assay.surfaces.csv_text import cell_of, render_table, visible
 from assay.surfaces.report_style import STYLE
 
-__all__ = ["CSV_HEADS", "render_csv", "render_page"]
-
 CSV_HEADS = (
     "sequence_number",
     "timestamp",

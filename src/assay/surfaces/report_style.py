@@ -1,7 +1,5 @@
 """How an audit report looks: on light and dark screens, and on paper."""
 
-__all__ = ["STYLE"]
-
 STYLE = """\
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --faint: #57606a; --line: #d0d7de; --tint: #f6f8fa;
   --link: #0550ae; }

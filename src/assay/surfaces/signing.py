@@ -19,8 +19,6 @@ from assay.kernel.errors import Blame, Error
 from assay.kernel.key import key_id_of
 from assay.ports.clock import Clock
 
-__all__ = ["NotEd25519Error", "SignedRequests"]
-
 
 class NotEd25519Error(Error):
     """A file does not hold an Ed25519 private key."""

@@ -8,8 +8,6 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-__all__ = ["HABITS", "Behaviour", "Crowd", "Habit", "SimulatedAgent", "drawn", "people"]
-
 
 class Behaviour(StrEnum):
     """Honest agents look and say what they see; the others each abuse trust in their own way."""

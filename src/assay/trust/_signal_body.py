@@ -13,30 +13,9 @@ from assay.kernel.instant import Instant
 from assay.truth._read import Bound, Complaint, Parsed, Size
 from assay.truth.contract import VoteType
 from assay.truth.forms import AgentId, ClaimTypeId, HexHash, Name, RecordId, Segment, Share, TruthKeyText
+from assay.truth.learn import Lesson
 from assay.truth.problem import ProblemCode
 from assay.truth.status import TruthStatus
-
-__all__ = [
-    "BODIES",
-    "AgentRegistered",
-    "DisputeRaised",
-    "Endorsement",
-    "MissionCreated",
-    "ObservationSubmitted",
-    "ObserverAssigned",
-    "Outcome",
-    "OutcomeRole",
-    "PenaltyApplied",
-    "PolicyRegistered",
-    "ProbeCreated",
-    "RoleGranted",
-    "SignalBody",
-    "SignalKind",
-    "TruthstateEmitted",
-    "ValidationVote",
-    "WindowEnded",
-    "WindowUntil",
-]
 
 
 class SignalKind(StrEnum):
@@ -115,7 +94,8 @@ class ValidationVote(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Outcome(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether an agent was right about the claim; None where the state does not say so.
 
-    `probe_id` is the probe that the agent's observation was made for.
+    `probe_id` is the probe that the agent's observation was made for. `lessons` are what the state teaches about the
+    agent's competence; they are left out of the signal's bytes where there are none.
     """
 
     agent_id: AgentId
@@ -123,12 +103,14 @@ class Outcome(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     correct: bool | None
     quality: Share
     probe_id: RecordId | None = None
+    lessons: tuple[Lesson, ...] = ()
 
 
 class TruthstateEmitted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A state that was sealed, by its hash; `signed_by` is the key whose signature the submitter verified.
 
-    A state that is not final, or not signed, is logged and changes nothing.
+    A state that is not final, or not signed, is logged and changes nothing. `by_people` says that people settled the
+    state; it is given exactly where there are lessons.
     """
 
     truthkey: TruthKeyText
@@ -137,6 +119,7 @@ class TruthstateEmitted(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     status: TruthStatus
     outcomes: tuple[Outcome, ...]
     signed_by: Annotated[KeyId, Parsed(parse_key_id)] | None = None
+    by_people: bool | None = None
 
     def complaints(self) -> Iterator[Complaint]:
         if len({(outcome.agent_id, outcome.role) for outcome in self.outcomes}) < len(self.outcomes):

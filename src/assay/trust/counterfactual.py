@@ -18,8 +18,6 @@ from assay.truth.forms import AgentId, HexHash
 from assay.truth.number import ARITHMETIC
 from assay.truth.snapshot import TrustSnapshot
 
-__all__ = ["AgentDifference", "Counterfactual", "Reading", "replay_under"]
-
 
 class Reading(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one policy makes of an agent: the stored standing, and what is frozen from it."""

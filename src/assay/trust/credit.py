@@ -12,9 +12,6 @@ from assay.trust.judge import judges
 from assay.truth.contract import CreditReason
 from assay.truth.number import ARITHMETIC
 
-__all__ = ["credits_of"]
-
-
 _REASONS = {
     OutcomeRole.REPORTER: (CreditReason.OBSERVATION, CreditReason.VERIFIED_OBSERVATION),
     OutcomeRole.VOTER: (CreditReason.VOTE, CreditReason.VERIFIED_VOTE),

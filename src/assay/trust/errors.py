@@ -17,19 +17,6 @@ from collections.abc import Sequence
 from assay.kernel.errors import Blame, Error
 from assay.truth.problem import Problem, render_problems
 
-__all__ = [
-    "FoldStateError",
-    "PolicyError",
-    "PolicyMismatchError",
-    "SignalError",
-    "SignalKindError",
-    "SimulationError",
-    "SnapshotInstantError",
-    "TrustError",
-    "UnknownAgentError",
-    "UnknownProbeError",
-]
-
 
 class TrustError(Error):
     """Trust cannot be folded, frozen or simulated."""

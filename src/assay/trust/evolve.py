@@ -23,8 +23,9 @@ from assay.trust._signal_body import (
     TruthstateEmitted,
 )
 from assay.trust.errors import PolicyMismatchError, UnknownAgentError
-from assay.trust.fold_state import Applied, Endorsed, FoldState, Judgement, ProbeState
+from assay.trust.fold_state import Applied, Endorsed, FoldState, Judgement, ProbeState, Taught
 from assay.trust.judge import judges, wanted_changes
+from assay.trust.learning import AgentLearning, forgotten, taught
 from assay.trust.policy import Parameters, TrustPolicy
 from assay.trust.signal import SignalKind, TrustSignal
 from assay.trust.standing import (
@@ -43,13 +44,12 @@ from assay.trust.standing import (
 )
 from assay.truth._moment import later, span_of
 
-__all__ = ["Fold"]
-
 _Item = TypeVar("_Item")
 
 # Before any signal.
 _BEGINNING = Instant(datetime.min.replace(tzinfo=UTC))
 _UNJUDGED = Judgement(_BEGINNING, (), ())
+_UNTAUGHT = AgentLearning({})
 _NOBODY: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -71,6 +71,7 @@ class Fold:
         self._tickets: set[str] = set()
         self._judged: dict[str, Judgement] = {}
         self._settled: set[str] = set()
+        self._learning: dict[str, dict[str, AgentLearning]] = {}
         # Keys with a judgement that is still open, in the order of their `judged_at`.
         self._open: deque[str] = deque()
         self._moment = moment_of(_BEGINNING)
@@ -102,6 +103,7 @@ class Fold:
         fold._tickets = set(state.tickets)
         fold._judged = dict(state.judged)
         fold._settled = set(state.settled)
+        fold._learning = _copied(state.learning)
         fold._open = deque(sorted(state.judged, key=lambda key: state.judged[key].judged_at))
         fold._advance(state.clock)
         return fold
@@ -119,6 +121,7 @@ class Fold:
             tickets=tuple(sorted(self._tickets)),
             judged=dict(self._judged),
             settled=tuple(sorted(self._settled)),
+            learning=_copied(self._learning),
         )
 
     def add(self, signal: TrustSignal) -> tuple[StandingChange, ...]:
@@ -162,6 +165,10 @@ class Fold:
     def endorsements_of(self, agent_id: str) -> Mapping[str, Endorsed]:
         """By whom the agent is endorsed."""
         return self._endorsements.get(agent_id, _NOBODY)
+
+    def learning_of(self, agent_id: str, claim_type: str) -> AgentLearning | None:
+        """What final states taught about the agent's reports of a claim type; None where they taught nothing."""
+        return self._learning.get(agent_id, _NOBODY).get(claim_type)
 
     def parameters_of(self, claim_type: str | None, agent_id: str) -> Parameters:
         """The parameters of an agent, remembered: they depend on nothing of an agent but its prefix."""
@@ -249,8 +256,35 @@ class Fold:
                 changes.extend(told)
             if share.wanted:
                 shares.append(share)
-        self._keep(body, earlier, tuple(shares))
+        self._keep(body, earlier, tuple(shares), self._teach(body, earlier))
         return tuple(changes)
+
+    def _teach(self, body: TruthstateEmitted, earlier: Judgement) -> tuple[Taught, ...]:
+        """What an earlier state of the key taught is taken back; then the new one teaches as if it were the first."""
+        policy = self.policy.competence
+        if policy is None:
+            return ()
+        for old in earlier.taught:
+            known = self._learning.get(old.agent_id, {})
+            if body.claim_type in known:
+                known[body.claim_type] = forgotten(known[body.claim_type], old.lessons, old.factor)
+        wanted = policy.by_people if body.by_people else policy.by_reporters
+        given = []
+        for outcome in body.outcomes:
+            if not outcome.lessons or outcome.agent_id not in self._agents:
+                continue
+            own = self._learning.setdefault(outcome.agent_id, {})
+            known_now = own.get(body.claim_type, _UNTAUGHT)
+            own[body.claim_type], factor = taught(
+                known_now,
+                outcome.lessons,
+                truthkey=body.truthkey,
+                wanted=wanted,
+                day=self._moment.day,
+                policy=policy,
+            )
+            given.append(Taught(outcome.agent_id, factor, outcome.lessons))
+        return tuple(given)
 
     def _wanted(self, body: TruthstateEmitted) -> dict[str, int]:
         """For agents that are known; nobody else has a standing to change."""
@@ -279,11 +313,14 @@ class Fold:
         self._agents[agent_id] = after
         return () if before == after.standing else (StandingChange(agent_id, before, after.standing),)
 
-    def _keep(self, body: TruthstateEmitted, earlier: Judgement, shares: tuple[Applied, ...]) -> None:
+    def _keep(
+        self, body: TruthstateEmitted, earlier: Judgement, shares: tuple[Applied, ...], lessons: tuple[Taught, ...]
+    ) -> None:
         if earlier is _UNJUDGED:
             self._open.append(body.truthkey)
         judged_at = self.clock if earlier is _UNJUDGED else earlier.judged_at
-        self._judged[body.truthkey] = Judgement(judged_at, (*earlier.state_hashes, body.state_hash), shares)
+        hashes = (*earlier.state_hashes, body.state_hash)
+        self._judged[body.truthkey] = Judgement(judged_at, hashes, shares, lessons)
 
 
 def _copied(nested: Mapping[str, Mapping[str, _Item]]) -> dict[str, dict[str, _Item]]:

@@ -4,6 +4,8 @@ Fold -> `checkpoint()` -> FoldState -> canonical JSON (`kaori-2.1`) -> FoldState
 A short cut, never an authority: folding the whole log again gives the same bytes.
 """
 
+from typing import Any
+
 import msgspec
 from msgspec import Struct
 
@@ -11,19 +13,11 @@ from assay.kernel.canonical import Profile, canonicalize
 from assay.kernel.errors import Error
 from assay.kernel.instant import Instant
 from assay.trust.errors import FoldStateError
+from assay.trust.learning import AgentLearning
 from assay.trust.standing import AgentStanding
 from assay.truth._wire import plain_record
-from assay.truth.forms import AgentId, HexHash, Name, RecordId, TruthKeyText
-
-__all__ = [
-    "Applied",
-    "Endorsed",
-    "FoldState",
-    "Judgement",
-    "ProbeState",
-    "parse_fold_state",
-    "render_fold_state",
-]
+from assay.truth.forms import AgentId, ClaimTypeId, HexHash, Name, RecordId, TruthKeyText
+from assay.truth.learn import Lesson
 
 
 class Endorsed(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -50,12 +44,21 @@ class Applied(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     window: int
 
 
+class Taught(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """What one state taught about an agent, and as how many reports that counted, in millionths."""
+
+    agent_id: AgentId
+    factor: int
+    lessons: tuple[Lesson, ...]
+
+
 class Judgement(Struct, frozen=True, forbid_unknown_fields=True):
     """What a key's final states did so far; it may be revised until `revision_window` after the first."""
 
     judged_at: Instant
     state_hashes: tuple[HexHash, ...]
     shares: tuple[Applied, ...]
+    taught: tuple[Taught, ...] = ()
 
 
 class FoldState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -63,6 +66,7 @@ class FoldState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     `clock` is the latest instant of any signal so far, the year 1 before the first; `observers` are the agents assigned
     to a probe, each with whether another assigned it; `settled` are the keys whose judgement can change no more.
+    `learning` is what is known of each agent's reports, by claim type, where the policy asks for that.
     """
 
     policy_hash: HexHash
@@ -76,10 +80,18 @@ class FoldState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tickets: tuple[str, ...]
     judged: dict[TruthKeyText, Judgement]
     settled: tuple[TruthKeyText, ...]
+    learning: dict[AgentId, dict[ClaimTypeId, AgentLearning]] = {}
 
 
 def render_fold_state(state: FoldState) -> bytes:
-    return canonicalize(plain_record(state), Profile.KAORI)
+    """Without members that say nothing and that 0.1.0 did not know: its checkpoints are read as they are."""
+    plain: Any = plain_record(state)
+    if not state.learning:
+        del plain["learning"]
+    for judgement in plain["judged"].values():
+        if not judgement["taught"]:
+            del judgement["taught"]
+    return canonicalize(plain, Profile.KAORI)
 
 
 def parse_fold_state(content: bytes | str) -> FoldState:
@@ -92,7 +104,9 @@ def parse_fold_state(content: bytes | str) -> FoldState:
         raise FoldStateError(
             f"expected the checkpoint of a fold, got a text that is not: {str(error)[:200]}"
         ) from error
-    unknown = {share.agent_id for one in state.judged.values() for share in one.shares} - state.agents.keys()
+    named = {share.agent_id for one in state.judged.values() for share in one.shares}
+    named |= {lesson.agent_id for one in state.judged.values() for lesson in one.taught}
+    unknown = (named | state.learning.keys()) - state.agents.keys()
     if not is_canonical or unknown:
         raise FoldStateError("expected the checkpoint of a fold in canonical form and whole, got another")
     return state

@@ -13,14 +13,15 @@ from assay.kernel.instant import Instant, instant_of, render_instant
 from assay.trust.errors import SnapshotInstantError, UnknownProbeError
 from assay.trust.evolve import Fold
 from assay.trust.fold_state import ProbeState
+from assay.trust.kin import find_kin, report_together
+from assay.trust.learning import competence_at
 from assay.trust.network import network_bonus
 from assay.trust.policy import Parameters, Sigmoid
-from assay.trust.standing import as_number, moment_of
+from assay.trust.standing import MICRO, as_number, in_micro, moment_of
+from assay.truth.competence import Competence
 from assay.truth.contract import Standing
 from assay.truth.number import ARITHMETIC, quantised
 from assay.truth.snapshot import AgentTrust, TrustSnapshot, freeze_snapshot, snapshot_hash
-
-__all__ = ["effective_share", "freeze_trust", "weigh_trust"]
 
 _RANK = {standing: rank for rank, standing in enumerate(Standing)}
 _ONE, _NOTHING = Decimal(1), Decimal(0)
@@ -65,8 +66,9 @@ def weigh_trust(fold: Fold, agents: Iterable[str], *, claim_type: str, at: Insta
 
 
 def _trusts(context: "_Asked", agents: Iterable[str], disabled: Collection[str]) -> dict[str, AgentTrust]:
-    known = (agent for agent in sorted(set(agents)) if context.fold.find_micro(agent, context.day) is not None)
-    return {agent: context.trust_of(agent, is_disabled=agent in disabled) for agent in known}
+    known = [agent for agent in sorted(set(agents)) if context.fold.find_micro(agent, context.day) is not None]
+    kin = context.kin_of(known)
+    return {agent: context.trust_of(agent, is_disabled=agent in disabled, kin=kin.get(agent)) for agent in known}
 
 
 class _Asked:
@@ -76,7 +78,22 @@ class _Asked:
         self.fold, self.claim_type, self.probe, self.probes, self.at = fold, claim_type, probe, probes, at
         self.day = moment_of(at).day
 
-    def trust_of(self, agent_id: str, *, is_disabled: bool) -> AgentTrust:
+    def kin_of(self, agents: Collection[str]) -> dict[str, str]:
+        policy = self.fold.policy.competence
+        if policy is None:
+            return {}
+        found = ((agent, self.fold.learning_of(agent, self.claim_type)) for agent in agents)
+        learnings = {agent: known for agent, known in found if known is not None}
+        return find_kin(policy, learnings, agents, self.fold.endorsements_of)
+
+    def _competence(self, agent_id: str, kin: str | None) -> Competence | None:
+        if self.fold.policy.competence is None:
+            return None
+        known = self.fold.learning_of(agent_id, self.claim_type)
+        fields = {} if known is None else {name: competence_at(one) for name, one in sorted(known.fields.items())}
+        return Competence(fields=fields, kin=kin) if fields or kin is not None else None
+
+    def trust_of(self, agent_id: str, *, is_disabled: bool, kin: str | None) -> AgentTrust:
         standing = as_number(self.standing_of(agent_id))
         parameters = self.fold.parameters_of(self.claim_type, agent_id)
         score = self._effective(agent_id, standing, parameters)
@@ -84,6 +101,7 @@ class _Asked:
             standing=self._class_of(agent_id, standing),
             trust_score=score,
             admissible=not is_disabled and score >= self._theta_min(agent_id, parameters),
+            competence=self._competence(agent_id, kin),
         )
 
     def standing_of(self, agent_id: str) -> int:
@@ -96,8 +114,22 @@ class _Asked:
         return effective_share(standing, parameters, bonus=bonus, in_own_probe=self._maker(agent_id) == agent_id)
 
     def _network(self, agent_id: str, parameters: Parameters) -> Decimal:
-        endorsements = self.fold.endorsements_of(agent_id)
-        return network_bonus(endorsements, parameters.network, day=self.day, standing_of=self.standing_of)
+        return network_bonus(
+            self.fold.endorsements_of(agent_id),
+            parameters.network,
+            day=self.day,
+            standing_of=self.standing_of,
+            kept_of=lambda endorser: self._kept_of(agent_id, endorser),
+        )
+
+    def _kept_of(self, agent_id: str, endorser: str) -> int:
+        """The share of an endorsement that counts: less where the endorser is endorsed in return or reports along."""
+        policy = self.fold.policy.competence
+        if policy is None:
+            return MICRO
+        learnings = (self.fold.learning_of(name, self.claim_type) for name in (agent_id, endorser))
+        is_mutual = agent_id in self.fold.endorsements_of(endorser) or report_together(policy, *learnings)
+        return in_micro(policy.mutual_endorsement) if is_mutual else MICRO
 
     def _probe_bonus(self, agent_id: str, parameters: Parameters) -> Decimal:
         """For the probe's assigned observers; of what one gave oneself only the policy's share is kept."""

@@ -11,8 +11,6 @@ from assay.trust.policy import SelfDealing, Updates
 from assay.trust.standing import MICRO, in_micro, learned
 from assay.truth.status import TruthStatus
 
-__all__ = ["judges", "wanted_changes"]
-
 # EXPIRED says that a claim grew old, not that anybody was wrong; what is pending says nothing yet.
 _JUDGING = frozenset({TruthStatus.VERIFIED_TRUE, TruthStatus.VERIFIED_FALSE, TruthStatus.INCONCLUSIVE})
 _WHOLE = Decimal(1)

@@ -13,20 +13,21 @@ from msgspec import Struct
 
 from assay.kernel.canonical import Profile, canonical_hash
 from assay.trust._crowd import Behaviour
+from assay.trust.attack import AttackRequest, simulate_attacks
 from assay.trust.errors import SimulationError
 from assay.trust.freeze import effective_share
 from assay.trust.policy import TrustPolicy
 from assay.trust.simulate import AgentRun, Simulation, simulate
+from assay.trust.simulated_contract import simulated_contract
 from assay.truth._wire import plain_record
 from assay.truth.contract import Standing
 from assay.truth.number import ARITHMETIC
-
-__all__ = ["LintCode", "LintFinding", "PolicyReport", "lint_policy", "report_hash"]
 
 # Whoever could become an authority in less than this many days was never really watched.
 _DAYS_TO_AUTHORITY = 7
 # Of a hundred: now and then a lie meets few who looked, and only what happens often is the policy's doing.
 _TOLERATED_LIES = 10
+_TOLERATED_BELIEF = _TOLERATED_HARM = 20
 
 
 class LintCode(StrEnum):
@@ -40,6 +41,8 @@ class LintCode(StrEnum):
     SPAMMER_HEARD = "spammer_heard"
     SYBILS_LIFT_EACH_OTHER = "sybils_lift_each_other"
     COLLUSION_OUTVOTES = "collusion_outvotes"
+    LIES_BELIEVED = "lies_believed"
+    HONEST_HARMED = "honest_harmed"
 
 
 class LintFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -82,12 +85,35 @@ def lint_policy(policy: TrustPolicy, *, seed: str = "assay", rounds: int = 90, r
         raise SimulationError(f"expected one run or more, got {runs}")
     seeds = [seed, *(f"{seed}/{number}" for number in range(2, runs + 1))]
     simulations = [simulate(policy, seed=one, rounds=rounds) for one in seeds]
-    flaws = [{code: check(policy, one) for code, check in _CHECKS.items()} for one in simulations]
-    told = (_finding(code, [found[code] for found in flaws]) for code in _CHECKS)
+    # Where competence weighs reports, who is heard and outvoted is asked of the attacks below, which compute it.
+    skipped = () if policy.competence is None else _BY_STANDING
+    flaws = [
+        {code: None if code in skipped else check(policy, one) for code, check in _CHECKS.items()}
+        for one in simulations
+    ]
+    told = [_finding(code, [found[code] for found in flaws]) for code in _CHECKS]
+    told += [] if policy.competence is None else _attack_findings(policy, seed)
     worst = max(range(runs), key=lambda place: (sum(one is not None for one in flaws[place].values()), -place))
     return PolicyReport(
         findings=tuple(one for one in told if one is not None), simulation=simulations[worst], runs=runs
     )
+
+
+def _attack_findings(policy: TrustPolicy, seed: str) -> list[LintFinding | None]:
+    """What the attacks of the simulation do to a contract with a posterior, through the production compiler."""
+    report = simulate_attacks(simulated_contract(), policy, AttackRequest(seed=seed, quiet=30, attacked=15, after=5))
+    believed = [one for one in report.attacks if one.believed * 100 > one.lies * _TOLERATED_BELIEF]
+    harmed = [one for one in report.attacks if one.harmed * 100 > report.request.honest * _TOLERATED_HARM]
+    findings: list[LintFinding | None] = []
+    if believed:
+        told = ", ".join(f"{one.kind} {one.believed} of {one.lies}" for one in believed)
+        message = f"expected lies to be believed hardly ever, got {told}"
+        findings.append(LintFinding(code=LintCode.LIES_BELIEVED, message=message, runs=1))
+    if harmed:
+        told = ", ".join(f"{one.harmed} under {one.kind}" for one in harmed)
+        message = f"expected attacks to cost hardly any honest agent its record, got {told} of {report.request.honest}"
+        findings.append(LintFinding(code=LintCode.HONEST_HARMED, message=message, runs=1))
+    return findings
 
 
 def _finding(code: LintCode, found: Iterable[_Flaw | None]) -> LintFinding | None:
@@ -155,6 +181,7 @@ def _collusion_outvotes(_policy: TrustPolicy, simulation: Simulation) -> _Flaw |
 
 
 _NONE = Decimal(0)
+_BY_STANDING = (LintCode.SPAMMER_HEARD, LintCode.COLLUSION_OUTVOTES, LintCode.LAZY_AS_HONEST)
 _CHECKS: dict[LintCode, Callable[[TrustPolicy, Simulation], _Flaw | None]] = {
     LintCode.NEWCOMER_UNHEARD: _newcomer_unheard,
     LintCode.QUICK_AUTHORITY: _quick_authority,

@@ -6,24 +6,28 @@ from functools import lru_cache
 
 from assay.trust.fold_state import Endorsed
 from assay.trust.policy import Network
-from assay.trust.standing import as_number, in_micro
+from assay.trust.standing import MICRO, as_number, in_micro
 from assay.truth.number import ARITHMETIC
-
-__all__ = ["network_bonus"]
 
 _PARTS = 10**18
 
 
 def network_bonus(
-    endorsements: Mapping[str, Endorsed], network: Network, *, day: int, standing_of: Callable[[str], int]
+    endorsements: Mapping[str, Endorsed],
+    network: Network,
+    *,
+    day: int,
+    standing_of: Callable[[str], int],
+    kept_of: Callable[[str], int] = lambda _endorser: MICRO,
 ) -> Decimal:
     """bonus_per_weight for each unit of weight that is left, at most `cap`.
 
     Endorsers whose own standing is below the policy's least add nothing: names without a record cannot lift each other.
+    `kept_of` is the share, in millionths, that is kept of what an endorser gives.
     """
     least = in_micro(network.endorser_min_standing)
     weight = sum(
-        _left_of(endorsed, day, network.decay_per_day)
+        _left_of(endorsed, day, network.decay_per_day) * kept_of(endorser) // MICRO
         for endorser, endorsed in endorsements.items()
         if standing_of(endorser) >= least
     )

@@ -20,8 +20,6 @@ from assay.truth.contract import Standing
 from assay.truth.number import plain_value
 from assay.truth.problem import Problem, ProblemCode, render_problems
 
-__all__ = ["PolicyFinding", "check_policy", "parse_policy"]
-
 _DEEPEST = 8
 
 

@@ -17,8 +17,6 @@ from assay.trust.simulate import AgentRun, Simulation
 from assay.trust.standing import HIGHEST, in_micro
 from assay.truth.contract import Standing
 
-__all__ = ["render_plot"]
-
 _WIDTH, _HEIGHT = 960, 540
 _LEFT, _TOP, _RIGHT, _BOTTOM = 70, 64, 700, 480
 _LEGEND_X, _LEGEND_STEP = 724, 42

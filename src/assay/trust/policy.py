@@ -16,25 +16,6 @@ from assay.truth.contract import Standing
 from assay.truth.forms import AgentId, Duration, HexHash, Name, Segment, Share, VersionText
 from assay.truth.problem import ProblemCode
 
-__all__ = [
-    "HIGHEST_STANDING",
-    "Decay",
-    "HighPhase",
-    "Limits",
-    "LowPhase",
-    "Network",
-    "Overrides",
-    "Parameters",
-    "Phases",
-    "PolicyFields",
-    "ProbeTrust",
-    "Profile",
-    "SelfDealing",
-    "Sigmoid",
-    "TrustPolicy",
-    "Updates",
-]
-
 HIGHEST_STANDING = Decimal(1000)
 
 _Points = Annotated[Decimal, Bound(Decimal(0), HIGHEST_STANDING)]
@@ -120,6 +101,31 @@ class SelfDealing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     own_observation: Share
 
 
+class CompetencePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How final states teach about reporters; a policy without this block learns nothing of the kind.
+
+    A state that people settled counts as `by_people` reports, one that follows from the reports themselves as
+    `by_reporters`. One agent is taught at most `per_day` reports of a claim type in a day, and of each field `memory`
+    reports are remembered. Two agents whose last `recent` reports share `shared_errors` equal errors, at no less than
+    `shared_share` of the keys that both reported at, count as one group. Of an endorsement by somebody who is endorsed
+    in return, or who reports at the same keys, the share `mutual_endorsement` is kept.
+    """
+
+    by_people: Annotated[Decimal, Bound(Decimal(0), Decimal(100))]
+    by_reporters: Annotated[Decimal, Bound(Decimal(0), Decimal(100))]
+    per_day: Annotated[Decimal, Bound(Decimal("0.1"), Decimal(100_000))]
+    memory: Annotated[Decimal, Bound(Decimal(1), Decimal(100_000))]
+    recent: Annotated[int, Bound(Decimal(2), Decimal(64))]
+    shared_errors: Annotated[int, Bound(Decimal(2), Decimal(64))]
+    shared_share: Share
+    mutual_endorsement: Share
+
+    def complaints(self) -> Iterator[Complaint]:
+        if self.by_people < self.by_reporters:
+            message = f"expected at least by_reporters {self.by_reporters}, got {self.by_people}"
+            yield Complaint("by_people", ProblemCode.ORDER, message)
+
+
 class Parameters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a profile may set otherwise for some agents or claim types."""
 
@@ -186,6 +192,7 @@ class PolicyFields(Parameters, frozen=True, kw_only=True, forbid_unknown_fields=
     self_dealing: SelfDealing
     revision_window: Duration
     profiles: dict[Name, Profile] = {}
+    competence: CompetencePolicy | None = None
 
 
 class TrustPolicy(PolicyFields, frozen=True, kw_only=True, forbid_unknown_fields=True):

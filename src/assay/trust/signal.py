@@ -84,7 +84,7 @@ class TrustSignal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def signal_hash(signal: TrustSignal) -> str:
-    return canonical_hash(plain_record(signal), Profile.KAORI)
+    return canonical_hash(_plain(signal), Profile.KAORI)
 
 
 def parse_signal(value: bytes | str | dict[str, object]) -> TrustSignal:
@@ -110,7 +110,19 @@ def read_stored_signal(kind: str, text: str | bytes) -> TrustSignal:
 
 
 def render_signal(signal: TrustSignal) -> bytes:
-    return canonicalize(plain_record(signal), Profile.KAORI)
+    return canonicalize(_plain(signal), Profile.KAORI)
+
+
+def _plain(signal: TrustSignal) -> Any:  # noqa: ANN401 - any JSON
+    """As JSON has it; members that 0.1.0 did not know are left out where they say nothing, so that old bytes stay."""
+    plain: Any = plain_record(signal)
+    if isinstance(signal.object, TruthstateEmitted):
+        if signal.object.by_people is None:
+            del plain["object"]["by_people"]
+        for outcome in plain["object"]["outcomes"]:
+            if not outcome["lessons"]:
+                del outcome["lessons"]
+    return plain
 
 
 def _received(body: object) -> type[Struct]:

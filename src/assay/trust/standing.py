@@ -17,24 +17,6 @@ from assay.trust.policy import HIGHEST_STANDING, Parameters
 from assay.truth._moment import span_of
 from assay.truth.number import ARITHMETIC, quantised
 
-__all__ = [
-    "HIGHEST",
-    "MICRO",
-    "AgentStanding",
-    "Moment",
-    "Pace",
-    "StandingChange",
-    "as_number",
-    "in_micro",
-    "learned",
-    "moment_of",
-    "moved",
-    "pace_of",
-    "penalised",
-    "rested",
-    "taken_back",
-]
-
 # The scale of every stored number: six places, as canonical bytes keep.
 MICRO = 1_000_000
 HIGHEST = int(HIGHEST_STANDING) * MICRO

@@ -10,14 +10,21 @@ from typing import Any
 from assay.truth._contract_form import form_problems
 from assay.truth._read import Found
 from assay.truth.contract import (
+    CENTRES,
+    ConfidenceModel,
+    ConfidenceSource,
+    ConsensusModel,
     Contract,
     ContradictionRule,
     CreditReason,
+    CriticalCase,
     CriticalLane,
     Derivation,
     DerivationStrategy,
     FlowMode,
     RiskProfile,
+    Route,
+    StageName,
     Standing,
     StateVerificationPolicy,
     TimeoutAction,
@@ -28,14 +35,16 @@ from assay.truth.duration import parse_duration
 from assay.truth.key import DOMAIN_SYSTEMS
 from assay.truth.problem import ProblemCode
 
-__all__ = ["cross_problems", "warnings_about"]
-
 _Rule = Callable[..., Iterator[Found]]
 _NUMBERS = frozenset({"number", "integer"})
 _BOOLEANS = frozenset({"boolean"})
 _YIELDS = {
     DerivationStrategy.WEIGHTED_MEAN: _NUMBERS,
     DerivationStrategy.MEDIAN: _NUMBERS,
+    DerivationStrategy.WEIGHTED_MEDIAN: _NUMBERS,
+    DerivationStrategy.TRIMMED_MEAN: _NUMBERS,
+    DerivationStrategy.HUBER: _NUMBERS,
+    DerivationStrategy.INTERVAL: frozenset({"array"}),
     DerivationStrategy.MIN: _NUMBERS,
     DerivationStrategy.MAX: _NUMBERS,
     DerivationStrategy.COUNT: _NUMBERS,
@@ -112,6 +121,24 @@ def _critical_lane_problems(lane: CriticalLane) -> Iterator[Found]:
         yield Found((*path, "authority_escalation"), ProblemCode.ESCALATION, message)
 
 
+def _cases_have_a_lane(
+    cases: Sequence[CriticalCase], policy: StateVerificationPolicy, derivation: Mapping[str, Derivation]
+) -> Iterator[Found]:
+    """A claim that becomes critical is decided in the critical lane, which is as strict as in a critical contract."""
+    for place, case in enumerate(cases):
+        for condition in case.all:
+            if condition.field not in derivation:
+                message = f"expected a field of the claim, got `{condition.field}`"
+                yield Found(("critical_when", place), ProblemCode.AGREEMENT, message)
+    if not cases:
+        return
+    if policy.critical_lane is None:
+        path = ("state_verification_policy", "critical_lane")
+        yield Found(path, ProblemCode.LANE, "expected a critical lane with `critical_when`, got none")
+    else:
+        yield from _critical_lane_problems(policy.critical_lane)
+
+
 def _critical_asks_people(risk: RiskProfile, flow: ValidationFlow) -> Iterator[Found]:
     if risk is RiskProfile.CRITICAL and flow.mode is FlowMode.AUTO:
         message = "expected people to validate in a critical contract, got `auto`"
@@ -123,6 +150,27 @@ def _rules_are_distinct(rules: Sequence[ContradictionRule]) -> Iterator[Found]:
     if len(ids) != len(set(ids)):
         message = f"expected each rule once, got `{', '.join(ids)[:80]}`"
         yield Found(("contradiction_rules",), ProblemCode.DUPLICATE, message)
+
+
+def _posterior_is_stated(consensus: ConsensusModel, confidence: ConfidenceModel) -> Iterator[Found]:
+    """A component that measures the posterior needs a contract that states how it is computed."""
+    for name, component in confidence.components.items():
+        if component.source is ConfidenceSource.POSTERIOR and consensus.posterior is None:
+            message = "expected `consensus_model.type: posterior` with the source `posterior`, got another type"
+            yield Found(("confidence_model", "components", name, "source"), ProblemCode.AGREEMENT, message)
+
+
+def _posterior_has_a_field(consensus: ConsensusModel, derivation: Mapping[str, Derivation]) -> Iterator[Found]:
+    judged = (*CENTRES, DerivationStrategy.WEIGHTED_MODE, DerivationStrategy.BOOLEAN_MAJORITY)
+    if consensus.posterior is None:
+        return
+    if not any(rule.strategy in judged for rule in derivation.values()):
+        message = "expected a field with one right answer (a mode, a majority or a centre), got none"
+        yield Found(("claim_derivation",), ProblemCode.DERIVATION, message)
+    for name in consensus.posterior.priors:
+        if name not in derivation:
+            message = f"expected a field of the claim, got `{name}`"
+            yield Found(("consensus_model", "posterior", "priors", name), ProblemCode.AGREEMENT, message)
 
 
 def _derivation_covers(derivation: Mapping[str, Derivation], schema: Mapping[str, Any]) -> Iterator[Found]:
@@ -162,8 +210,11 @@ _RULES: tuple[tuple[tuple[str, ...], _Rule], ...] = (
     (("risk_profile", "state_verification_policy"), _lane_is_defined),
     (("risk_profile", "state_verification_policy"), _critical_is_strict),
     (("risk_profile", "validation_flow"), _critical_asks_people),
+    (("critical_when", "state_verification_policy", "claim_derivation"), _cases_have_a_lane),
     (("contradiction_rules",), _rules_are_distinct),
     (("ui_schema",), form_problems),
+    (("consensus_model", "confidence_model"), _posterior_is_stated),
+    (("consensus_model", "claim_derivation"), _posterior_has_a_field),
     (("claim_derivation", "schema"), _derivation_covers),
     (("claim_derivation", "schema"), _derivation_fits),
 )
@@ -179,12 +230,32 @@ def warnings_about(contract: Contract) -> list[Found]:
         *_people_are_gated(contract),
         *_credits_are_paid(contract),
         *_formats_are_ignored(contract.schema, ("output_schema",)),
+        *_machines_see_content(contract),
     ]
 
 
+def _machines_see_content(contract: Contract) -> Iterator[Found]:
+    """A ladder that ends with a form check gives no machine confidence: machines cannot verify what it accepts."""
+    routing, lane = contract.ai_validation_routing, contract.state_verification_policy.monitor_lane
+    if lane is None or not lane.allow_ai_verification:
+        return
+    for name in StageName:
+        stage = routing.find(name)
+        if stage is not None and stage.is_form_check and Route.ACCEPT in stage.routes.targets():
+            message = f"the engine `{stage.engine}` checks form alone: what it accepts has no machine confidence"
+            yield Found(("ai_validation_routing", name.value, "routes"), ProblemCode.UNUSED, message)
+    stages = [stage for stage in map(routing.find, StageName) if stage is not None]
+    if all(stage.is_form_check for stage in stages):
+        message = "every rung checks form alone, so machines never verify; name an engine that looks at the content"
+        yield Found(("state_verification_policy", "monitor_lane", "allow_ai_verification"), ProblemCode.UNUSED, message)
+
+
 def _weights_add_up(contract: Contract) -> Iterator[Found]:
-    total = sum((component.weight for component in contract.confidence_model.components.values()), Decimal(0))
-    if total != 1:
+    components = contract.confidence_model.components.values()
+    total = sum((component.weight for component in components), Decimal(0))
+    # A posterior is a probability by itself, and what people say is added to it.
+    is_probability = any(one.source is ConfidenceSource.POSTERIOR and one.weight == 1 for one in components)
+    if total != 1 and not is_probability:
         message = f"weights usually add up to 1, got {total}; confidence is clamped"
         yield Found(("confidence_model", "components"), ProblemCode.WEIGHTS, message)
 

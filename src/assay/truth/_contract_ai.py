@@ -11,16 +11,8 @@ from assay.truth._read import Complaint, Size
 from assay.truth.forms import Name, Segment, Share
 from assay.truth.problem import ProblemCode
 
-__all__ = [
-    "AiValidationRouting",
-    "Autovalidation",
-    "Band",
-    "HumanGating",
-    "Route",
-    "Stage",
-    "StageName",
-    "StageRoutes",
-]
+# The node's own engine: evidence present, time and place plausible, and the like.
+FORM_ENGINE = "rules"
 
 
 class StageName(StrEnum):
@@ -63,6 +55,11 @@ class Stage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pass_threshold: Share
     fail_threshold: Share
     routes: StageRoutes
+
+    @property
+    def is_form_check(self) -> bool:
+        """Whether the rung only looks at the form of a report, as the node's own rules do, and at no content."""
+        return self.engine == FORM_ENGINE
 
     def complaints(self) -> Iterator[Complaint]:
         if self.fail_threshold >= self.pass_threshold:

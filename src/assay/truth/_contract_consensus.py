@@ -10,22 +10,8 @@ from msgspec import Struct
 
 from assay.truth._contract_subject import Standing, VoteType
 from assay.truth._read import Bound, Complaint, Size
-from assay.truth.forms import Count, Duration, Positive, Share
+from assay.truth.forms import Count, Duration, PayloadPath, Positive, Share
 from assay.truth.problem import ProblemCode
-
-__all__ = [
-    "AuthorityEscalation",
-    "ConsensusModel",
-    "ConsensusType",
-    "CriticalLane",
-    "DisputeResolution",
-    "FlowMode",
-    "ImplicitConsensus",
-    "MonitorLane",
-    "StateVerificationPolicy",
-    "TimeoutAction",
-    "ValidationFlow",
-]
 
 _AtLeastOne = Annotated[int, Bound(Decimal(1), Decimal(10_000))]
 _Score = Annotated[Decimal, Bound(Decimal(-1_000_000), Decimal(1_000_000))]
@@ -54,7 +40,10 @@ class FlowMode(StrEnum):
 
 
 class ConsensusType(StrEnum):
+    """`posterior`: the reports are weighed by the reporters' competence; people's votes count the same in both."""
+
     WEIGHTED_THRESHOLD = "weighted_threshold"
+    POSTERIOR = "posterior"
 
 
 class TimeoutAction(StrEnum):
@@ -75,6 +64,40 @@ class ValidationFlow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     max_extensions: Count
 
 
+class PosteriorDependence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The share of its weight that each further report keeps where several reporters of one value are not independent.
+
+    `evidence`: they show the same or nearly the same evidence. `kin`: the snapshot names them as one group. `moment`:
+    they report in the same minute from the same spot.
+    """
+
+    evidence: Share
+    kin: Share
+    moment: Share
+
+
+class PosteriorRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How competence becomes a probability.
+
+    An agent without a record counts as one that was right in `prior_correct` of `prior_reports` reports. Its record as
+    a whole stands in for `value_reports` reports about each single value. `cap` is the highest accuracy that any agent
+    is given. `priors` are the shares of values before anybody reports, by field; without them all are equally likely.
+    """
+
+    prior_reports: Annotated[Decimal, Bound(Decimal("0.1"), Decimal(1000))]
+    prior_correct: Annotated[Decimal, Bound(Decimal("0.01"), Decimal("0.99"))]
+    value_reports: Annotated[Decimal, Bound(Decimal("0.1"), Decimal(1000))]
+    cap: Annotated[Decimal, Bound(Decimal("0.5"), Decimal("0.999"))]
+    dependence: PosteriorDependence
+    priors: dict[PayloadPath, dict[str, Share]] = {}
+
+    def complaints(self) -> Iterator[Complaint]:
+        for field, shares in self.priors.items():
+            total = sum(shares.values(), Decimal(0))
+            if total > 1:
+                yield Complaint(f"priors.{field}", ProblemCode.RANGE, f"expected at most 1 together, got {total}")
+
+
 class ConsensusModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """score = sum of weight(standing) x value(vote) (Kaori 13).
 
@@ -90,6 +113,7 @@ class ConsensusModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     override_allowed_roles: tuple[Standing, ...]
     vote_types: dict[VoteType, _VoteValue]
     reporters_may_vote: bool = False
+    posterior: PosteriorRule | None = None
 
     def complaints(self) -> Iterator[Complaint]:
         if not self.reject_threshold < 0 < self.finalize_threshold:
@@ -97,6 +121,9 @@ class ConsensusModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 f"expected reject below 0 and finalize above, got {self.reject_threshold}, {self.finalize_threshold}"
             )
             yield Complaint("finalize_threshold", ProblemCode.ORDER, message)
+        if (self.posterior is None) is (self.type is ConsensusType.POSTERIOR):
+            message = "expected the block `posterior` with the type `posterior` and with no other"
+            yield Complaint("posterior", ProblemCode.AGREEMENT, message)
         yield from _incomplete("weighted_roles", Standing, self.weighted_roles)
         yield from _incomplete("vote_types", VoteType, self.vote_types)
         for vote_type, (expected, holds) in _SIGNS.items():
@@ -142,6 +169,38 @@ class CriticalLane(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     min_human_votes: _AtLeastOne
     min_confidence: Share
     authority_escalation: AuthorityEscalation | None = None
+
+
+class Comparison(StrEnum):
+    """How a field of the claim is compared with a value."""
+
+    ABOVE = "above"
+    AT_LEAST = "at_least"
+    BELOW = "below"
+    AT_MOST = "at_most"
+    EQUALS = "equals"
+    DIFFERS = "differs"
+
+
+_ORDERED = (Comparison.ABOVE, Comparison.AT_LEAST, Comparison.BELOW, Comparison.AT_MOST)
+
+
+class CriticalCondition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A field that the claim does not have meets no condition; order is that of numbers alone."""
+
+    field: PayloadPath
+    op: Comparison
+    value: object
+
+    def complaints(self) -> Iterator[Complaint]:
+        if self.op in _ORDERED and type(self.value) not in (int, float):
+            yield Complaint("value", ProblemCode.TYPE, f"expected a number with `{self.op}`, got another value")
+
+
+class CriticalCase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All of its conditions hold; one case is enough to make a claim critical."""
+
+    all: Annotated[tuple[CriticalCondition, ...], Size(1)]
 
 
 class StateVerificationPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,8 +9,6 @@ from assay.truth._read import Complaint, Found, read_fields
 from assay.truth.forms import PayloadPath
 from assay.truth.problem import ProblemCode
 
-__all__ = ["FormField", "Widget", "form_problems", "read_form"]
-
 
 class Widget(StrEnum):
     """How a member is asked for, which says what kind of value answers."""

@@ -1,8 +1,10 @@
 """What comes out under a contract: how the claim is derived, how sure it is, when it is contradicted, how it ages."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from enum import StrEnum
+from itertools import pairwise
+from types import MappingProxyType
 from typing import Annotated
 
 from msgspec import Struct
@@ -10,24 +12,6 @@ from msgspec import Struct
 from assay.truth._read import Bound, Complaint, Size
 from assay.truth.forms import Duration, Name, PayloadPath, Positive, Share, Signed
 from assay.truth.problem import ProblemCode
-
-__all__ = [
-    "ConfidenceComponent",
-    "ConfidenceModel",
-    "ConfidenceModifier",
-    "ConfidenceSource",
-    "ConfidenceThresholds",
-    "ContradictionAction",
-    "ContradictionComparison",
-    "ContradictionRule",
-    "CreditReason",
-    "Derivation",
-    "DerivationStrategy",
-    "ModifierCondition",
-    "Normalisation",
-    "NormalisationMethod",
-    "TemporalDecay",
-]
 
 
 class ConfidenceSource(StrEnum):
@@ -41,6 +25,7 @@ class ConfidenceSource(StrEnum):
     AGREEMENT = "agreement"
     FRESHNESS = "freshness"
     AUTHORITY_COUNT = "authority_count"
+    POSTERIOR = "posterior"
 
 
 class NormalisationMethod(StrEnum):
@@ -114,12 +99,29 @@ class ConfidenceThresholds(Struct, frozen=True, kw_only=True, forbid_unknown_fie
             yield Complaint("review", ProblemCode.ORDER, f"expected at most verify {self.verify}, got {self.review}")
 
 
+class CalibrationKnot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A confidence of `at` turned out to mean `value`; between two knots the line is straight."""
+
+    at: Share
+    value: Share
+
+
 class ConfidenceModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """confidence = clamp(sum of weight x value + sum of modifiers, 0, 1) (Kaori 14)."""
+    """confidence = clamp(sum of weight x value + sum of modifiers, 0, 1) (Kaori 14), then by the knots, if any.
+
+    The knots are what `calibrate` fitted to known cases; they rise, so that no order of confidences changes.
+    """
 
     components: Annotated[dict[Name, ConfidenceComponent], Size(1)]
     modifiers: dict[Name, ConfidenceModifier]
     thresholds: ConfidenceThresholds
+    calibration: tuple[CalibrationKnot, ...] = ()
+
+    def complaints(self) -> Iterator[Complaint]:
+        pairs = [(knot.at, knot.value) for knot in self.calibration]
+        rising = all(one[0] < other[0] and one[1] <= other[1] for one, other in pairwise(pairs))
+        if not rising:
+            yield Complaint("calibration", ProblemCode.ORDER, "expected knots that rise, each `at` once, got others")
 
 
 class TemporalDecay(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -173,6 +175,10 @@ class DerivationStrategy(StrEnum):
     WEIGHTED_MODE = "weighted_mode"
     WEIGHTED_MEAN = "weighted_mean"
     MEDIAN = "median"
+    WEIGHTED_MEDIAN = "weighted_median"
+    TRIMMED_MEAN = "trimmed_mean"
+    HUBER = "huber"
+    INTERVAL = "interval"
     LATEST = "latest"
     FIRST = "first"
     ALL_OF = "all_of"
@@ -188,6 +194,8 @@ class Derivation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     `places` rounds a mean or a median, half away from zero. `prefer` breaks a tie of modes: the earliest named wins,
     then the smallest canonical text. `equals` makes COUNT count only that value. `default` stands when nobody spoke.
+    `tolerance` is the distance from the centre at which a report of a number is as much against it as for it; `trim` is
+    the share of the weight that TRIMMED_MEAN leaves out at each end, `level` the confidence level of an INTERVAL.
     """
 
     strategy: DerivationStrategy
@@ -196,23 +204,52 @@ class Derivation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     prefer: tuple[object, ...] = ()
     equals: object = None
     default: object = None
+    tolerance: Annotated[Decimal, Bound(Decimal("0.000001"), Decimal(1_000_000))] | None = None
+    trim: Annotated[Decimal, Bound(Decimal(0), Decimal("0.49"))] | None = None
+    level: Share | None = None
 
     def complaints(self) -> Iterator[Complaint]:
         used = {
             "places": self.places is not None,
             "prefer": bool(self.prefer),
             "equals": self.equals is not None,
+            "tolerance": self.tolerance is not None,
+            "trim": self.trim is not None,
+            "level": self.level is not None,
         }
         for name, is_given in used.items():
             if is_given and self.strategy not in _OPTIONS[name]:
                 message = f"expected it with {', '.join(_OPTIONS[name])} only, got `{self.strategy}`"
                 yield Complaint(name, ProblemCode.DERIVATION, message)
-        if self.strategy in _OPTIONS["places"] and self.places is None:
-            yield Complaint("places", ProblemCode.REQUIRED, f"expected `places` with `{self.strategy}`, got nothing")
+        for name in ("places", "trim", "level"):
+            if self.strategy in _OPTIONS[name] and not used[name]:
+                yield Complaint(name, ProblemCode.REQUIRED, f"expected `{name}` with `{self.strategy}`, got nothing")
+        if self.strategy in (DerivationStrategy.HUBER, DerivationStrategy.INTERVAL) and self.tolerance is None:
+            message = f"expected `tolerance` with `{self.strategy}`, got nothing"
+            yield Complaint("tolerance", ProblemCode.REQUIRED, message)
+        if self.level is not None and self.level not in LEVELS:
+            message = f"expected one of {', '.join(map(str, LEVELS))}, got {self.level}"
+            yield Complaint("level", ProblemCode.CHOICE, message)
 
 
+# Centres that a few far-off reports cannot move.
+ROBUST = (DerivationStrategy.WEIGHTED_MEDIAN, DerivationStrategy.TRIMMED_MEAN, DerivationStrategy.HUBER)
+# Every strategy whose value is one number that all reports are near to.
+CENTRES = (DerivationStrategy.WEIGHTED_MEAN, DerivationStrategy.MEDIAN, *ROBUST)
+# Levels of an interval, each with the normal quantile of its half width.
+LEVELS: Mapping[Decimal, Decimal] = MappingProxyType(
+    {
+        Decimal("0.8"): Decimal("1.281552"),
+        Decimal("0.9"): Decimal("1.644854"),
+        Decimal("0.95"): Decimal("1.959964"),
+        Decimal("0.99"): Decimal("2.575829"),
+    }
+)
 _OPTIONS = {
-    "places": (DerivationStrategy.WEIGHTED_MEAN, DerivationStrategy.MEDIAN),
+    "places": (*CENTRES, DerivationStrategy.INTERVAL),
     "prefer": (DerivationStrategy.WEIGHTED_MODE,),
     "equals": (DerivationStrategy.COUNT,),
+    "tolerance": (*CENTRES, DerivationStrategy.INTERVAL),
+    "trim": (DerivationStrategy.TRIMMED_MEAN,),
+    "level": (DerivationStrategy.INTERVAL,),
 }

@@ -14,20 +14,6 @@ from assay.truth.number import exact_number
 from assay.truth.place import HealpixScheme, IdStrategy
 from assay.truth.problem import ProblemCode
 
-__all__ = [
-    "EmbeddingSimilarity",
-    "EvidencePolicy",
-    "EvidenceSimilarity",
-    "EvidenceStorage",
-    "HashSimilarity",
-    "RiskProfile",
-    "SimilarityAction",
-    "SimilarityMethod",
-    "Standing",
-    "TruthKeyPolicy",
-    "VoteType",
-]
-
 _HIGHEST = {SpatialSystem.H3: 15, SpatialSystem.HEALPIX: HIGHEST_ORDER}
 _BITS = 64
 
@@ -103,13 +89,14 @@ class EvidenceStorage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class EvidencePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`types` are main types such as `image`, or whole ones such as `image/jpeg`."""
+    """`types` are main types such as `image`, or whole ones; with `untyped`, evidence without a type counts too."""
 
     required: bool
     types: Annotated[tuple[EvidenceType, ...], Size(1)]
     min_count: Count
     max_count: Count
     storage: EvidenceStorage | None = None
+    untyped: bool = False
 
     def complaints(self) -> Iterator[Complaint]:
         if self.min_count > self.max_count:
@@ -119,8 +106,10 @@ class EvidencePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             yield Complaint("min_count", ProblemCode.AGREEMENT, message)
 
     def admits(self, mime_type: str | None) -> bool:
-        """An untyped piece of evidence is never of a type that was asked for."""
-        return mime_type is not None and (mime_type in self.types or mime_type.partition("/")[0] in self.types)
+        """An untyped piece of evidence counts only where the contract says so: Kaori 7.1 names no type."""
+        if mime_type is None:
+            return self.untyped
+        return mime_type in self.types or mime_type.partition("/")[0] in self.types
 
 
 class HashSimilarity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

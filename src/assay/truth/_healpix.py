@@ -10,17 +10,6 @@ from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal, localcontext
 
 from msgspec import Struct
 
-__all__ = [
-    "HIGHEST_ORDER",
-    "Pixel",
-    "corner_of",
-    "find_pixel",
-    "nested_index",
-    "nested_pixel",
-    "ring_index",
-    "ring_pixel",
-]
-
 # As in other implementations: the pixel numbers of order 29 fit into 63 bits.
 HIGHEST_ORDER = 29
 

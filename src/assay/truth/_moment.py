@@ -6,8 +6,6 @@ from functools import lru_cache
 from assay.kernel.instant import Instant
 from assay.truth.duration import parse_duration
 
-__all__ = ["EPOCH", "later", "microseconds", "span_of"]
-
 EPOCH = Instant(datetime(1970, 1, 1, tzinfo=UTC))
 _MICROSECOND = timedelta(microseconds=1)
 _LAST = Instant(datetime.max.replace(tzinfo=UTC))

@@ -34,8 +34,6 @@ from assay.truth.errors import NumberFormError, RecordError
 from assay.truth.number import exact_number, has_six_places, plain_value
 from assay.truth.problem import Path, Problem, ProblemCode, render_path
 
-__all__ = ["UNREAD", "Bound", "Complaint", "Form", "Found", "Parsed", "Size", "located", "read_fields", "read_record"]
-
 _Record = TypeVar("_Record", bound=Struct)
 
 # Stands where nothing could be read; whoever put it there told the problem, so nobody tells it again.

@@ -12,8 +12,6 @@ from assay.kernel.instant import instant_of, render_instant
 from assay.kernel.json_text import JsonValue, parse_json
 from assay.truth.number import plain_number
 
-__all__ = ["canonical_value", "plain_record"]
-
 _PLAIN = frozenset({str, int, bool, float})
 
 

@@ -19,8 +19,6 @@ from assay.truth._read import UNREAD, Found
 from assay.truth.number import has_six_places
 from assay.truth.problem import Path, ProblemCode
 
-__all__ = ["YamlDocument", "read_yaml"]
-
 _MAX_CHARACTERS = 512 * 1024
 _KEPT_CHARACTERS = 64 * 1024
 _MAX_DEPTH = 32

@@ -8,8 +8,6 @@ from assay.truth.key import TruthKey, build_truth_key
 from assay.truth.observation import Observation
 from assay.truth.place import Artefact, HealpixScheme, IdStrategy
 
-__all__ = ["address_observation"]
-
 _NOBODY = Artefact()
 
 

@@ -19,8 +19,6 @@ from assay.truth.key import TruthKey, parse_claim_type_id, render_truth_key
 from assay.truth.ready import RECEIVED_LAST, ReadyObservation
 from assay.truth.window import Window
 
-__all__ = ["admit_observations", "bucket_bounds", "drop_late", "require_key"]
-
 
 def require_key(contract: Contract, key: TruthKey) -> None:
     """Raise unless the contract could have built the key, its bucket included."""

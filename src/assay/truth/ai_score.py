@@ -11,8 +11,6 @@ from assay.truth._read import read_record
 from assay.truth._wire import canonical_value, plain_record
 from assay.truth.forms import HexHash, Name, RecordId, Segment, Share, VersionText
 
-__all__ = ["AiScore", "ai_score_hash", "parse_ai_score", "render_ai_score"]
-
 
 class AiScore(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One engine's judgement of one observation, bound to it by hash; 1 is sure that it is true.

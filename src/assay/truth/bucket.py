@@ -11,8 +11,6 @@ from functools import lru_cache
 from assay.kernel.instant import Instant, instant_of
 from assay.truth.errors import BucketDurationError, BucketRangeError, UnalignedBucketError
 
-__all__ = ["bucket_datetime", "format_bucket", "parse_bucket_duration"]
-
 _EPOCH = Instant(datetime(1970, 1, 1, tzinfo=UTC))
 _DAY = timedelta(days=1)
 _MINUTE = timedelta(minutes=1)

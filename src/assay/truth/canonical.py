@@ -4,8 +4,6 @@ from functools import partial
 
 from assay.kernel import canonical as _kernel
 
-__all__ = ["canonical_hash", "canonical_json", "canonicalize"]
-
 canonicalize = partial(_kernel.canonicalize, profile=_kernel.Profile.KAORI)
 canonical_json = partial(_kernel.canonical_json, profile=_kernel.Profile.KAORI)
 canonical_hash = partial(_kernel.canonical_hash, profile=_kernel.Profile.KAORI)

@@ -16,7 +16,9 @@ from assay.truth.confidence import Confidence, decay_factor, measure_confidence
 from assay.truth.consensus import Tally
 from assay.truth.contract import ConfidenceSource, Contract, ContradictionRule, ModifierCondition, Standing
 from assay.truth.contradict import find_contradictions, measure_agreement
-from assay.truth.derive import derive_claim_payload
+from assay.truth.critical import is_critical
+from assay.truth.derive import derive_claim_payload, least_share
+from assay.truth.edition import edition_of
 from assay.truth.evidence import Fingerprint, Resemblance
 from assay.truth.flag import Flag
 from assay.truth.gather import Gathered, gather_observations
@@ -37,6 +39,7 @@ from assay.truth.key import TruthKey, parse_truth_key, render_truth_key
 from assay.truth.ladder import MachineView
 from assay.truth.number import ARITHMETIC, from_millionths
 from assay.truth.observation import HashedObservation
+from assay.truth.posterior import Posterior, believe
 from assay.truth.reading import Readings
 from assay.truth.ready import ReadyObservation
 from assay.truth.route import Findings, Ruling, is_expired, rule_on
@@ -48,8 +51,6 @@ from assay.truth.vote import Vote
 from assay.truth.weigh import Speakers
 from assay.truth.window import WindowEvent
 
-__all__ = ["compile_truth_state"]
-
 _LONGEST_FLAG = 63
 _CONTRADICTION = Flag.CONTRADICTION.value
 _ZERO, _ONE = Decimal(0), Decimal(1)
@@ -60,6 +61,7 @@ _AI_CONFIDENCE, _CONSENSUS_SCORE = ConfidenceSource.AI_CONFIDENCE, ConfidenceSou
 _NETWORK_TRUST, _AUTHORITY_COUNT = ConfidenceSource.NETWORK_TRUST, ConfidenceSource.AUTHORITY_COUNT
 _OBSERVATION_COUNT, _EVIDENCE_COUNT = ConfidenceSource.OBSERVATION_COUNT, ConfidenceSource.EVIDENCE_COUNT
 _AGREEMENT, _FRESHNESS = ConfidenceSource.AGREEMENT, ConfidenceSource.FRESHNESS
+_POSTERIOR, _DEPENDENT = ConfidenceSource.POSTERIOR, Flag.DEPENDENT_REPORTERS
 _CONDITIONS = (
     ModifierCondition.AUTHORITY_PRESENT,
     ModifierCondition.CONTRADICTION,
@@ -150,9 +152,16 @@ def _compiled(given: Given) -> TruthState:
 
 def _ruled(given: Given, asked: Round, heard: Heard) -> TruthState:
     contract, said = given.contract, heard.speakers.said
-    readings = Readings(said.texts, said.numbers, heard.speakers.weights, lambda: [row.moment for row in said.rows])
+    posterior = believe(contract, said, given.snapshot, heard.prints)
+    readings = Readings(
+        said.texts,
+        said.numbers,
+        heard.speakers.weights,
+        lambda: [row.moment for row in said.rows],
+        posterior.corrected,
+    )
     _, bucket_end = bucket_bounds(contract, given.key)
-    claim = _claim(given, readings, bucket_end)
+    claim = _claim(given, readings, posterior, bucket_end)
     tally, people_flags = ask_people(given, asked, claim, said.reporters)
     flags = heard.flags | people_flags
     broken = find_contradictions(contract.contradiction_rules, readings)
@@ -169,9 +178,10 @@ def _ruled(given: Given, asked: Round, heard: Heard) -> TruthState:
         _NETWORK_TRUST: network_trust,
         _OBSERVATION_COUNT: Decimal(len(said.rows)),
         _EVIDENCE_COUNT: Decimal(len(evidence)),
-        _AGREEMENT: measure_agreement(contract.claim_derivation, readings),
+        _AGREEMENT: measure_agreement(contract.claim_derivation, readings, contract.contradiction_rules),
         _FRESHNESS: _freshness(given, asked, bucket_end, decay),
         _AUTHORITY_COUNT: Decimal(len(authorities)),
+        _POSTERIOR: least_share(contract, posterior),
     }
     confidence = measure_confidence(contract.confidence_model, measures, conditions, decay)
     ruling = rule_on(
@@ -187,16 +197,20 @@ def _ruled(given: Given, asked: Round, heard: Heard) -> TruthState:
             authority_count=len(authorities),
             bucket_end=bucket_end,
             compile_time=given.compile_time,
+            is_critical=is_critical(contract, claim),
+            edition=edition_of(given.compiler_version),
         )
     )
     told = {*flags, *ruling.flags, *_flags_of(heard, evidence), *_contradicted(broken)}
+    if posterior.has_dependents:
+        told.add(_DEPENDENT)
     return _state(given, ruling, claim, heard, confidence, evidence, told)
 
 
-def _claim(given: Given, readings: Readings, bucket_end: Instant) -> dict[str, object]:
+def _claim(given: Given, readings: Readings, posterior: Posterior, bucket_end: Instant) -> dict[str, object]:
     """The claim that the contract derives. One that its schema refuses is an error; an expired one is left out."""
     contract = given.contract
-    claim = derive_claim_payload(contract.claim_derivation, readings)
+    claim = derive_claim_payload(contract.claim_derivation, readings, posterior.beliefs)
     if is_expired(contract, bucket_end, given.compile_time) and not is_claim_valid(claim, contract.schema_text):
         return {}
     verify_claim(claim, contract.schema_text)

@@ -4,7 +4,8 @@ measures -> normalised values at six places -> clamp(sum of weight x value + mod
 Every number of the breakdown has six places, and the sum is of its weights and values: anyone can work it out again.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 
 from msgspec import Struct
@@ -12,6 +13,7 @@ from msgspec import Struct
 from assay.kernel.instant import Instant
 from assay.truth._moment import span_of
 from assay.truth.contract import (
+    CalibrationKnot,
     ConfidenceComponent,
     ConfidenceModel,
     ConfidenceSource,
@@ -22,8 +24,6 @@ from assay.truth.contract import (
 )
 from assay.truth.number import ARITHMETIC, PLACES, quantised
 from assay.truth.state import ComponentValue, ConfidenceBreakdown
-
-__all__ = ["Confidence", "decay_factor", "measure_confidence", "normalised"]
 
 _ZERO, _HALF, _ONE = Decimal(0), Decimal("0.5"), Decimal(1)
 # So many halves are nothing at six places.
@@ -50,9 +50,20 @@ def measure_confidence(
     modifiers = {name: modifier.add for name, modifier in model.modifiers.items() if modifier.when in conditions}
     # Of the products themselves, not of the contributions that are shown: the formula rounds nothing in between.
     total = sum([part.weight * part.value for part in components.values()], _ZERO) + sum(modifiers.values(), _ZERO)
-    whole = _clamp(total)
+    whole = calibrated(model.calibration, _clamp(total)) if model.calibration else _clamp(total)
     breakdown = ConfidenceBreakdown(components=components, modifiers=modifiers, decay=decay)
     return Confidence(fresh=quantised(whole), aged=quantised(whole * decay), breakdown=breakdown)
+
+
+def calibrated(knots: Sequence[CalibrationKnot], confidence: Decimal) -> Decimal:
+    """What a confidence means by these knots, at six places; before the first and after the last it is theirs."""
+    place = bisect_right([knot.at for knot in knots], confidence)
+    if place in (0, len(knots)):
+        return knots[max(0, place - 1)].value
+    low, high = knots[place - 1], knots[place]
+    part = ARITHMETIC.divide(ARITHMETIC.subtract(confidence, low.at), ARITHMETIC.subtract(high.at, low.at))
+    rise = ARITHMETIC.multiply(part, ARITHMETIC.subtract(high.value, low.value))
+    return quantised(ARITHMETIC.add(low.value, rise))
 
 
 def _component(component: ConfidenceComponent, measure: Decimal) -> ComponentValue:

@@ -20,8 +20,6 @@ from assay.truth.vote import Vote
 from assay.truth.weigh import trusted_weight
 from assay.truth.window import Window, WindowEvent, fold_rounds, last_round
 
-__all__ = ["NOBODY_VOTED", "PEOPLE", "Ballot", "Tally", "count_votes", "disputed_since", "find_window", "may_dispute"]
-
 # Everything is an agent, and only an id that begins with one of these is a person's; one without a prefix is nobody's.
 PEOPLE = frozenset({"person", "user"})
 _LEAST = {

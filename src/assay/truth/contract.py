@@ -22,19 +22,28 @@ from assay.truth._contract_ai import (
 )
 from assay.truth._contract_consensus import (
     AuthorityEscalation,
+    Comparison,
     ConsensusModel,
     ConsensusType,
+    CriticalCase,
+    CriticalCondition,
     CriticalLane,
     DisputeResolution,
     FlowMode,
     ImplicitConsensus,
     MonitorLane,
+    PosteriorDependence,
+    PosteriorRule,
     StateVerificationPolicy,
     TimeoutAction,
     ValidationFlow,
 )
 from assay.truth._contract_form import FormField, Widget, read_form
 from assay.truth._contract_outcome import (
+    CENTRES,
+    LEVELS,
+    ROBUST,
+    CalibrationKnot,
     ConfidenceComponent,
     ConfidenceModel,
     ConfidenceModifier,
@@ -71,10 +80,15 @@ from assay.truth.reading import ReadingPlan, plan_readings
 from assay.truth.validation import schema_text
 
 __all__ = [
+    "CENTRES",
+    "LEVELS",
+    "ROBUST",
     "AiValidationRouting",
     "AuthorityEscalation",
     "Autovalidation",
     "Band",
+    "CalibrationKnot",
+    "Comparison",
     "ConfidenceComponent",
     "ConfidenceModel",
     "ConfidenceModifier",
@@ -88,6 +102,8 @@ __all__ = [
     "ContradictionComparison",
     "ContradictionRule",
     "CreditReason",
+    "CriticalCase",
+    "CriticalCondition",
     "CriticalLane",
     "Derivation",
     "DerivationStrategy",
@@ -105,6 +121,8 @@ __all__ = [
     "MonitorLane",
     "Normalisation",
     "NormalisationMethod",
+    "PosteriorDependence",
+    "PosteriorRule",
     "RiskProfile",
     "Route",
     "SimilarityAction",
@@ -148,6 +166,7 @@ class ContractFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     evidence_similarity: EvidenceSimilarity | None = None
     implicit_consensus: ImplicitConsensus | None = None
     contradiction_rules: tuple[ContradictionRule, ...] = ()
+    critical_when: tuple[CriticalCase, ...] = ()
     credits: dict[Name, Positive] = {}
     ui_schema: dict[str, object] = {}
     output_schema: dict[str, object] | None = None

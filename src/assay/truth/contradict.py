@@ -3,11 +3,16 @@
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
-from assay.truth.contract import ContradictionComparison, ContradictionRule, Derivation, DerivationStrategy
+from assay.truth.centre import measure_closeness, tolerance_of
+from assay.truth.contract import (
+    ROBUST,
+    ContradictionComparison,
+    ContradictionRule,
+    Derivation,
+    DerivationStrategy,
+)
 from assay.truth.number import from_millionths, whole_millionths
 from assay.truth.reading import Readings
-
-__all__ = ["find_contradictions", "measure_agreement"]
 
 _DISTINCT, _MAJORITY = ContradictionComparison.DISTINCT, DerivationStrategy.BOOLEAN_MAJORITY
 _ONE_ANSWER = (DerivationStrategy.WEIGHTED_MODE, _MAJORITY)
@@ -46,12 +51,20 @@ def _heaviest_group(ordered: Sequence[tuple[int, int]], tolerance: int) -> int:
     return heaviest
 
 
-def measure_agreement(rules: Mapping[str, Derivation], readings: Readings) -> Decimal:
+def measure_agreement(
+    rules: Mapping[str, Derivation], readings: Readings, contradictions: Iterable[ContradictionRule] = ()
+) -> Decimal:
     """How much of the weight that spoke stands behind the heaviest value, at the field that is disputed most.
 
-    Only fields with one right answer, modes and majorities, are looked at; without any nobody disagrees.
+    Only fields with one right answer are looked at: modes and majorities, and robust centres, where a report counts as
+    far as it is close to the centre. Without any such field nobody disagrees.
     """
-    return min([_share(rule, readings) for rule in rules.values() if rule.strategy in _ONE_ANSWER], default=Decimal(1))
+    shares = [_share(rule, readings) for rule in rules.values() if rule.strategy in _ONE_ANSWER]
+    for rule in rules.values():
+        tolerance = tolerance_of(rule, contradictions) if rule.strategy in ROBUST else None
+        if tolerance is not None:
+            shares.append(measure_closeness(rule, tolerance, readings))
+    return min(shares, default=Decimal(1))
 
 
 def _share(rule: Derivation, readings: Readings) -> Decimal:

@@ -12,8 +12,6 @@ from assay.truth.state import TruthState
 from assay.truth.status import FINAL_STATUSES, TruthStatus
 from assay.truth.window import Window
 
-__all__ = ["find_due"]
-
 # Validity includes its last instant.
 _AFTER = timedelta(microseconds=1)
 _SETTLED = (TruthStatus.EXPIRED, TruthStatus.UNVERIFIED)

@@ -8,8 +8,6 @@ from datetime import timedelta
 
 from assay.truth.errors import DurationError
 
-__all__ = ["parse_duration"]
-
 _DURATION = re.compile(
     r"P(?:(?P<weeks>\d{1,5})W|(?:(?P<days>\d{1,6})D)?"
     r"(?:T(?=\d)(?:(?P<hours>\d{1,7})H)?(?:(?P<minutes>\d{1,8})M)?(?:(?P<seconds>\d{1,9})S)?)?)",

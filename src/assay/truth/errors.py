@@ -20,6 +20,9 @@
     ├── UriFormError                truth.uri
     ├── EvidenceMismatchError       truth.evidence_mismatch
     ├── PayloadFormError            truth.payload_form
+    ├── PayloadSizeError            truth.payload_size
+    ├── ObservationRangeError       truth.observation_range
+    ├── CalibrationError            truth.calibration
     ├── ClaimTypeMismatchError      truth.claim_type_mismatch
     ├── ObservationHashError        truth.observation_hash
     ├── SnapshotHashError           truth.snapshot_hash
@@ -40,40 +43,6 @@ from collections.abc import Sequence
 
 from assay.kernel.errors import Blame, Error
 from assay.truth.problem import Problem, render_problems
-
-__all__ = [
-    "ArtefactIdError",
-    "BucketDurationError",
-    "BucketRangeError",
-    "ClaimTypeIdError",
-    "ClaimTypeMismatchError",
-    "ContractChangedError",
-    "ContractError",
-    "DurationError",
-    "EvidenceMismatchError",
-    "GeoLibraryMissingError",
-    "InputsMismatchError",
-    "LocationError",
-    "LockFormError",
-    "MalformedTruthKeyError",
-    "NumberFormError",
-    "ObservationHashError",
-    "PayloadFormError",
-    "RecordError",
-    "ResolutionError",
-    "SchemaFormError",
-    "SemanticHashError",
-    "SigningTimeError",
-    "SnapshotHashError",
-    "SpatialSystemError",
-    "StateError",
-    "StateHashError",
-    "TruthError",
-    "UnalignedBucketError",
-    "UnsignedStateError",
-    "UriFormError",
-    "WindowError",
-]
 
 
 class TruthError(Error):
@@ -204,6 +173,24 @@ class PayloadFormError(TruthError):
     """A payload does not answer the contract's form: a member is of another kind, or missing where it is required."""
 
     code = "truth.payload_form"
+
+
+class PayloadSizeError(TruthError):
+    """An observation or its payload is larger than any report needs to be."""
+
+    code = "truth.payload_size"
+
+
+class ObservationRangeError(TruthError):
+    """A time of an observation lies in a year that nobody can have reported from."""
+
+    code = "truth.observation_range"
+
+
+class CalibrationError(TruthError):
+    """Nothing can be fitted to these cases."""
+
+    code = "truth.calibration"
 
 
 class ClaimTypeMismatchError(TruthError):

@@ -21,17 +21,6 @@ from assay.truth.number import plain_number
 from assay.truth.problem import ProblemCode
 from assay.truth.uri import normalise_uri
 
-__all__ = [
-    "EMBEDDING",
-    "EvidenceRef",
-    "Fingerprint",
-    "Resemblance",
-    "evidence_identities",
-    "fingerprint_hash",
-    "parse_fingerprint",
-    "verify_evidence",
-]
-
 
 class EvidenceRef(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Kaori 8.1. `sha256` is 64 lower-case hex digits of the content."""

@@ -9,14 +9,12 @@ from functools import lru_cache
 
 import orjson
 
-from assay.truth._contract_outcome import Derivation, DerivationStrategy
+from assay.truth._contract_outcome import CENTRES, Derivation, DerivationStrategy
 from assay.truth.number import MILLION, rounded_ratio
 from assay.truth.reading import Read, ReadingPlan
 from assay.truth.validation import is_field_valid
 
-__all__ = ["Fit", "fit_readings"]
-
-_ROUNDED = frozenset({DerivationStrategy.WEIGHTED_MEAN, DerivationStrategy.MEDIAN})
+_ROUNDED = frozenset(CENTRES)
 _NUMBERS = _ROUNDED | {DerivationStrategy.MIN, DerivationStrategy.MAX}
 _BOOLEANS = frozenset({DerivationStrategy.ALL_OF, DerivationStrategy.ANY_OF, DerivationStrategy.BOOLEAN_MAJORITY})
 _EXACT_PLACES = 6
@@ -48,8 +46,11 @@ def fit_readings(plan: ReadingPlan, rules: Mapping[str, Derivation], schema_text
 
 
 def _keeps_text(rule: Derivation) -> bool:
-    """A count keeps no value of those it counts."""
-    return rule.strategy not in _NUMBERS and rule.strategy is not DerivationStrategy.COUNT
+    """A count keeps no value of those it counts, and an interval holds none of the numbers that it is made from."""
+    return rule.strategy not in _NUMBERS and rule.strategy not in (
+        DerivationStrategy.COUNT,
+        DerivationStrategy.INTERVAL,
+    )
 
 
 def _number_check(

@@ -2,8 +2,6 @@
 
 from enum import StrEnum
 
-__all__ = ["Flag"]
-
 
 class Flag(StrEnum):
     """Names in `transparency_flags`; a contradiction also adds `contradiction_` and the name of its rule."""
@@ -28,6 +26,7 @@ class Flag(StrEnum):
     VALUE_OUT_OF_SCHEMA = "value_out_of_schema"
     NO_EVIDENCE = "no_evidence"
     SINGLE_REPORTER = "single_reporter"
+    DEPENDENT_REPORTERS = "dependent_reporters"
     # What people said.
     VOTE_NOT_COUNTED = "vote_not_counted"
     VOTE_ON_ANOTHER_CLAIM = "vote_on_another_claim"

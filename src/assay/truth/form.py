@@ -14,8 +14,6 @@ from assay.truth.contract import Contract, DerivationStrategy, EvidencePolicy
 from assay.truth.errors import PayloadFormError
 from assay.truth.key import SpatialSystem
 
-__all__ = ["ObservationForm", "form_of", "verify_payload"]
-
 _KINDS: Mapping[Widget, tuple[tuple[type, ...], str]] = {
     Widget.CHOICE: ((str,), "a text"),
     Widget.NUMBER: ((int, float), "a number"),

@@ -9,28 +9,6 @@ from assay.truth.bucket import parse_bucket_duration
 from assay.truth.duration import parse_duration
 from assay.truth.key import parse_truth_key
 
-__all__ = [
-    "AgentId",
-    "BucketLength",
-    "ClaimTypeId",
-    "Count",
-    "Duration",
-    "EvidenceType",
-    "HexHash",
-    "MimeType",
-    "Name",
-    "Names",
-    "PayloadPath",
-    "Positive",
-    "RecordId",
-    "SchemaRef",
-    "Segment",
-    "Share",
-    "Signed",
-    "TruthKeyText",
-    "VersionText",
-]
-
 _NAME = r"[a-z0-9._-]{1,128}"
 _TYPE = r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}"
 

@@ -16,8 +16,6 @@ from assay.truth.observation import HashedObservation, render_observation
 from assay.truth.reading import NumberColumn, ReadingPlan, TextColumn, number_column, text_column
 from assay.truth.ready import ReadyObservation, prepare_observation
 
-__all__ = ["Gathered", "add_observation", "gather_observations"]
-
 
 class _Columns(NamedTuple):
     claim_type_hash: str

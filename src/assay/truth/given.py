@@ -26,19 +26,6 @@ from assay.truth.state import CompileInputs
 from assay.truth.vote import Vote, vote_hash
 from assay.truth.window import WindowEvent, window_event_hash
 
-__all__ = [
-    "Given",
-    "events_by_hash",
-    "inputs_of",
-    "past_seals",
-    "prints_by_hash",
-    "require_known_late",
-    "require_reason",
-    "require_versions",
-    "scores_by_hash",
-    "votes_by_hash",
-]
-
 _Record = TypeVar("_Record", Vote, AiScore, Fingerprint | Resemblance, WindowEvent)
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}", re.ASCII)
 

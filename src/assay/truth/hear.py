@@ -12,6 +12,7 @@ from msgspec import Struct
 from assay.kernel.instant import Instant
 from assay.truth.admit import admit_observations, drop_late
 from assay.truth.consensus import NOBODY_VOTED, Tally, count_votes, find_window
+from assay.truth.edition import Edition, edition_of
 from assay.truth.evidence import Fingerprint, Resemblance
 from assay.truth.flag import Flag
 from assay.truth.given import Given
@@ -20,8 +21,6 @@ from assay.truth.similar import drop_copies
 from assay.truth.state import claim_hash
 from assay.truth.weigh import Speakers, choose_speakers, hear_observations
 from assay.truth.window import Window, find_seal
-
-__all__ = ["Heard", "Round", "ask_people", "find_round", "hear"]
 
 # Looking a member up in its enumeration costs more than the question it answers.
 _REJECTED = Ending.REJECTED
@@ -41,6 +40,7 @@ class Heard(Struct, frozen=True, kw_only=True):
     speakers: Speakers
     machines: MachineView
     flags: AbstractSet[Flag]
+    prints: Collection[Fingerprint | Resemblance] = ()
 
 
 _NO_ROUND = Round(window=None, sealed_at=None, flags=frozenset())
@@ -68,7 +68,7 @@ def hear(given: Given, asked: Round) -> Heard:
     flags = refused | unheard | late | unscored | unmarked | repeated | copied
     if silenced:
         flags.add(Flag.AI_REJECTED)
-    return Heard(speakers=own, machines=view_of_machines(own, climbs), flags=flags)
+    return Heard(speakers=own, machines=view_of_machines(own, climbs), flags=flags, prints=prints)
 
 
 def ask_people(
@@ -100,7 +100,8 @@ def _climbs(given: Given, asked: Round, heard: Speakers) -> tuple[dict[str, Clim
     if len(timely) < len(given.scores):
         flags.add(Flag.AI_SCORE_NOT_COUNTED)
     hashes = heard.said.observation_hashes if scores else ()
-    return {hash_: climb_ladder(routing, hash_, scores) for hash_ in hashes}, flags
+    counts_form = edition_of(given.compiler_version) is Edition.FIRST
+    return {hash_: climb_ladder(routing, hash_, scores, counts_form=counts_form) for hash_ in hashes}, flags
 
 
 def _prints(given: Given, asked: Round) -> tuple[Collection[Fingerprint | Resemblance], set[Flag]]:

@@ -21,16 +21,6 @@ from assay.truth.errors import (
 )
 from assay.truth.place import Artefact, HealpixScheme, IdStrategy, Location, artefact_id, h3_cell, healpix_pixel
 
-__all__ = [
-    "DOMAIN_SYSTEMS",
-    "SpatialSystem",
-    "TruthKey",
-    "build_truth_key",
-    "parse_claim_type_id",
-    "parse_truth_key",
-    "render_truth_key",
-]
-
 
 class SpatialSystem(StrEnum):
     """How a place is written (Kaori 5.3)."""

@@ -18,18 +18,6 @@ from assay.truth.number import MILLION, from_millionths, nearest, whole_milliont
 from assay.truth.weigh import Speakers
 from assay.truth.window import Window
 
-__all__ = [
-    "Climb",
-    "Ending",
-    "MachineView",
-    "Scores",
-    "choose_scores",
-    "climb_ladder",
-    "find_route",
-    "scored_until",
-    "view_of_machines",
-]
-
 Scores = Mapping[tuple[str, StageName], AiScore]
 
 
@@ -96,14 +84,21 @@ def _precedence(score: AiScore) -> tuple[Instant, Decimal]:
     return score.scored_at, -score.score
 
 
-def climb_ladder(routing: AiValidationRouting, observation_hash: str, scores: Scores) -> Climb:
-    """Follow the contract's routes from the bouncer until an end, or a rung without a score."""
-    name, last = StageName.BOUNCER, None
+def climb_ladder(
+    routing: AiValidationRouting, observation_hash: str, scores: Scores, *, counts_form: bool = False
+) -> Climb:
+    """Follow the contract's routes from the bouncer until an end, or a rung without a score.
+
+    The score of a form check leads on and is no machine's confidence, unless `counts_form`, as in the first edition.
+    """
+    name: StageName = StageName.BOUNCER
+    last: Decimal | None = None
     while True:
         stage, score = routing.find(name), scores.get((observation_hash, name))
         if stage is None or score is None:
             return Climb(Ending.WAITING, last)
-        route, last = find_route(stage, score.score), score.score
+        route = find_route(stage, score.score)
+        last = score.score if counts_form or not stage.is_form_check else last
         if route in _ENDINGS:
             return Climb(_ENDINGS[route], last)
         name = StageName(route.value)

@@ -13,8 +13,6 @@ from msgspec import Struct
 from assay.truth.contract import Contract
 from assay.truth.errors import ContractChangedError, LockFormError
 
-__all__ = ["ContractLock", "Released", "parse_lock", "release", "render_lock", "verify_lock"]
-
 _HEADING = "# Released contracts and the SHA-256 of their canonical form (kaori-2.1). A change needs a new version.\n"
 _LINE = re.compile(r"([a-z0-9_-]+\.[a-z0-9_-]+\.v[1-9][0-9]*) ([0-9a-f]{64})", re.ASCII)
 

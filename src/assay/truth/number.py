@@ -9,21 +9,6 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal, Divisio
 
 from assay.truth.errors import NumberFormError
 
-__all__ = [
-    "ARITHMETIC",
-    "MILLION",
-    "PLACES",
-    "exact_number",
-    "from_millionths",
-    "has_six_places",
-    "nearest",
-    "plain_number",
-    "plain_value",
-    "quantised",
-    "rounded_ratio",
-    "whole_millionths",
-]
-
 PLACES = Decimal("0.000001")
 MILLION = 1_000_000
 _ZERO = Decimal("0.000000")
@@ -88,6 +73,11 @@ def rounded_ratio(above: int, below: int, places: int) -> int | float:
 def nearest(above: int, below: int) -> int:
     """The whole number nearest to a ratio that is not negative; half goes up."""
     return (2 * above + below) // (2 * below)
+
+
+def rounded_whole(above: int, below: int) -> int:
+    """The whole number nearest to any ratio, half away from zero; `below` is more than 0."""
+    return nearest(above, below) if above >= 0 else -nearest(-above, below)
 
 
 def plain_number(number: Decimal) -> int | float:

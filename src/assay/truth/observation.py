@@ -20,17 +20,6 @@ from assay.truth.forms import AgentId, ClaimTypeId, Name, RecordId, Share
 from assay.truth.number import plain_number
 from assay.truth.place import Artefact, Location
 
-__all__ = [
-    "HashedObservation",
-    "Observation",
-    "ReporterContext",
-    "hash_observation",
-    "observation_hash",
-    "parse_observation",
-    "read_stored_observation",
-    "render_observation",
-]
-
 
 class ReporterContext(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the reporter claims to be."""

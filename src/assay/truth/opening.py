@@ -7,8 +7,6 @@ from assay.truth._moment import later, span_of
 from assay.truth.contract import Contract
 from assay.truth.window import WindowEvent, WindowEventKind
 
-__all__ = ["WINDOW_POLICY", "open_dispute", "open_window"]
-
 # No person opened it, so that any person may vote in it.
 WINDOW_POLICY = "policy:validation_flow"
 

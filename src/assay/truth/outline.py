@@ -12,8 +12,6 @@ from assay.truth.errors import LocationError
 from assay.truth.key import SpatialSystem, TruthKey
 from assay.truth.place import HealpixScheme, h3_outline
 
-__all__ = ["Corner", "outline_of"]
-
 Corner = tuple[float, float]
 # About a centimetre, which is finer than any cell.
 _PLACES = 7

@@ -21,8 +21,6 @@ from assay.truth.number import plain_value
 from assay.truth.problem import Path, Problem, ProblemCode
 from assay.truth.validation import require_schema
 
-__all__ = ["ContractFinding", "check_contract", "contract_from_document", "parse_contract"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractFinding:

@@ -11,17 +11,6 @@ from assay.identity.problem import shortened
 from assay.truth._healpix import HIGHEST_ORDER, find_pixel, nested_index, ring_index
 from assay.truth.errors import ArtefactIdError, GeoLibraryMissingError, LocationError, ResolutionError
 
-__all__ = [
-    "Artefact",
-    "HealpixScheme",
-    "IdStrategy",
-    "Location",
-    "artefact_id",
-    "h3_cell",
-    "h3_outline",
-    "healpix_pixel",
-]
-
 _HIGHEST_LATITUDE = 90
 _HIGHEST_LONGITUDE = 180
 _HIGHEST_H3 = 15

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from assay.kernel.canonical import Profile, canonical_json
 from assay.truth._contract_outcome import (
+    CENTRES,
     ContradictionComparison,
     ContradictionRule,
     Derivation,
@@ -20,23 +21,7 @@ from assay.truth._contract_outcome import (
 )
 from assay.truth.number import plain_value, whole_millionths
 
-__all__ = [
-    "Group",
-    "NumberColumn",
-    "Read",
-    "ReadingPlan",
-    "Readings",
-    "TextColumn",
-    "number_column",
-    "plan_readings",
-    "read_payload",
-    "text_column",
-    "value_text",
-]
-
-_NUMBERS = frozenset(
-    {DerivationStrategy.WEIGHTED_MEAN, DerivationStrategy.MEDIAN, DerivationStrategy.MIN, DerivationStrategy.MAX}
-)
+_NUMBERS = frozenset({*CENTRES, DerivationStrategy.INTERVAL, DerivationStrategy.MIN, DerivationStrategy.MAX})
 _BOOLEANS = ("true", "false")
 # Said by so many each on the whole, texts are quicker counted one by one than speaker by speaker.
 _FEW = 4
@@ -168,7 +153,8 @@ def number_column(numbers: tuple[int | None, ...]) -> NumberColumn:
 class Readings:
     """What the speakers say, column by column; what was counted at a path is kept.
 
-    `weights` are millionths; `moments` say when each of them spoke, as things that can be ordered.
+    `weights` are millionths; `moments` say when each of them spoke, as things that can be ordered. `corrected` are
+    numbers and weights by path as the reporters' competence corrects them.
     """
 
     def __init__(
@@ -177,8 +163,12 @@ class Readings:
         numbers: Mapping[str, NumberColumn],
         weights: Sequence[int],
         moments: Callable[[], Iterable[tuple[int, str]]],
+        corrected: Mapping[str, tuple[Sequence[int], Sequence[int]]] | None = None,
     ) -> None:
         self._texts, self._numbers, self._weights, self._moments = texts, numbers, weights, moments
+        self._corrected = corrected or {}
+        # Centres that were found already, by what they depend on.
+        self.centres: dict[object, int] = {}
         self._tallies: dict[str, Mapping[str, int]] = {}
 
     def by_time(self, path: str) -> list[tuple[tuple[int, str], str]]:
@@ -195,6 +185,10 @@ class Readings:
         if column.numbers is column.spoken:
             return self._weights
         return [weight for number, weight in zip(column.numbers, self._weights, strict=True) if number is not None]
+
+    def centred_at(self, path: str) -> tuple[Sequence[int], Sequence[int]]:
+        """The numbers and weights of which a robust centre is taken: by competence where a posterior is computed."""
+        return self._corrected.get(path) or (self.numbers_at(path), self.weights_at(path))
 
     def count(self, path: str, text: str | None = None) -> int:
         """How many say this, or anything."""

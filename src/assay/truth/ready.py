@@ -21,8 +21,6 @@ from assay.truth.place import Artefact, IdStrategy, Location, artefact_id, h3_ce
 from assay.truth.reading import ReadingPlan, read_payload
 from assay.truth.uri import uri_scheme
 
-__all__ = ["RECEIVED_LAST", "ReadyObservation", "prepare_observation"]
-
 # After every instant there is.
 RECEIVED_LAST = 1 << 63
 

@@ -17,8 +17,6 @@ from assay.truth.observation import Observation
 from assay.truth.ready import ReadyObservation
 from assay.truth.window import WindowEvent, find_seal
 
-__all__ = ["latest_reports"]
-
 
 def latest_reports(
     contract: Contract,

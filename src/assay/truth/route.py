@@ -19,25 +19,27 @@ from assay.truth.contract import (
     FlowMode,
     ImplicitConsensus,
     RiskProfile,
+    Standing,
     TimeoutAction,
 )
+from assay.truth.edition import Edition
 from assay.truth.flag import Flag
 from assay.truth.ladder import MachineView
 from assay.truth.status import TruthStatus, VerificationBasis
 from assay.truth.window import Window
 
-__all__ = ["Findings", "Ruling", "is_expired", "rule_on"]
-
 # Looking a member up in its enumeration costs more than the question it answers.
 _CRITICAL, _AUTO = RiskProfile.CRITICAL, FlowMode.AUTO
 _HUMAN_REVIEW, _UNDECIDED = ContradictionAction.HUMAN_REVIEW, ContradictionAction.UNDECIDED
+_EXPERTS = (Standing.EXPERT, Standing.AUTHORITY)
 _ONLY_FLAGGED = {ContradictionAction.FLAG}
 
 
 class Findings(Struct, frozen=True, kw_only=True):
     """What the steps before found out; `contradictions` are the actions of the rules that were broken.
 
-    `network_trust` is the sum of the trust scores of those who speak.
+    `network_trust` is the sum of the trust scores of those who speak. `is_critical` is the contract's risk profile, or
+    what its `critical_when` makes of the claim.
     """
 
     contract: Contract
@@ -51,6 +53,8 @@ class Findings(Struct, frozen=True, kw_only=True):
     authority_count: int
     bucket_end: Instant
     compile_time: Instant
+    is_critical: bool
+    edition: Edition
 
 
 class Ruling(Struct, frozen=True):
@@ -127,7 +131,20 @@ def _people_say(found: Findings) -> bool | None:
         return None
     if found.tally.score >= model.finalize_threshold:
         return True
-    return False if found.tally.score <= model.reject_threshold else None
+    if found.tally.score <= model.reject_threshold:
+        return False
+    return _experts_say(found) if _is_critical(found) and lane is not None else None
+
+
+def _experts_say(found: Findings) -> bool | None:
+    """In the critical lane experts who all say the same settle what the others split; as many as the lane asks for."""
+    lane = found.contract.state_verification_policy.critical_lane
+    values = [ballot.value for ballot in found.tally.answers if ballot.standing in _EXPERTS]
+    if found.edition is Edition.FIRST or lane is None or len(values) < lane.min_human_votes:
+        return None
+    if all(value > 0 for value in values):
+        return True
+    return False if all(value < 0 for value in values) else None
 
 
 def _by_people(found: Findings) -> Ruling | None:
@@ -165,7 +182,7 @@ def _is_sure(found: Findings) -> bool:
 
 
 def _is_critical(found: Findings) -> bool:
-    return found.contract.risk_profile is _CRITICAL
+    return found.is_critical
 
 
 def _implicitly(found: Findings) -> Ruling | None:
@@ -231,7 +248,7 @@ def _people_must(found: Findings) -> bool:
     gating, lane = found.contract.human_gating, found.contract.state_verification_policy.critical_lane
     return (
         gating.always_require_human
-        or found.contract.risk_profile in gating.required_for_risk_profiles
+        or (_CRITICAL if found.is_critical else found.contract.risk_profile) in gating.required_for_risk_profiles
         or (_is_critical(found) and lane is not None and lane.require_human_consensus)
     )
 

@@ -3,8 +3,6 @@
 from assay.truth.contract import AiValidationRouting, Route, StageName
 from assay.truth.ladder import Scores, find_route
 
-__all__ = ["find_due_rung"]
-
 _RUNGS = {Route.GENERALIST: StageName.GENERALIST, Route.SPECIALIST: StageName.SPECIALIST}
 
 

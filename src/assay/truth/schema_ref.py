@@ -2,8 +2,6 @@
 
 from assay.truth._yaml_text import read_yaml
 
-__all__ = ["find_schema_ref"]
-
 
 def find_schema_ref(text: str) -> str | None:
     """`output_schema_ref` as written; None where there is none, or the text cannot be read so far."""

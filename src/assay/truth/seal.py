@@ -34,8 +34,6 @@ from assay.truth.state import (
 from assay.truth.status import TruthStatus
 from assay.truth.validation import validate_claim_payload
 
-__all__ = ["seal_truth_state", "signing_bytes", "signing_time", "verify_truth_state"]
-
 
 def signing_bytes(state: TruthState) -> bytes:
     """What is signed: the 64 ASCII characters of the state hash, and nothing of ours around them."""

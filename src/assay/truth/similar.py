@@ -11,8 +11,6 @@ from assay.truth.flag import Flag
 from assay.truth.ready import ReadyObservation
 from assay.truth.weigh import Speakers
 
-__all__ = ["drop_copies"]
-
 _BITS = 64
 
 
@@ -30,6 +28,30 @@ def drop_copies(
     pairs = [one for one in fingerprints if isinstance(one, Resemblance)]
     apart, alike = _by_embedding(rule.embedding, own, pairs) if pairs else (own, set[Flag]())
     return apart, copied | alike
+
+
+def near_pieces(
+    rule: EvidenceSimilarity | None, pieces: Collection[str], prints: Collection[Fingerprint | Resemblance]
+) -> Iterator[tuple[str, str]]:
+    """Pairs of pieces that the contract calls the same: fingerprints within its threshold, or alike by its model."""
+    if rule is None or not prints:
+        return
+    if rule.hash is not None:
+        marked = _by_content(
+            rule.hash, [one for one in prints if isinstance(one, Fingerprint) and one.sha256 in pieces]
+        )
+        seen = _Seen(rule.hash.duplicate_threshold)
+        owners: dict[int, str] = {}
+        for piece in sorted(marked):
+            for mark in sorted(marked[piece]):
+                yield from ((owners[other], piece) for other in sorted(seen.near(mark)))
+                seen.add((), (mark,))
+                owners.setdefault(mark, piece)
+    for pair in prints:
+        if isinstance(pair, Resemblance) and rule.embedding is not None and pair.model == rule.embedding.model:
+            is_near = pair.similarity >= rule.embedding.similarity_threshold
+            if is_near and pair.sha256 in pieces and pair.other in pieces:
+                yield pair.sha256, pair.other
 
 
 def _by_embedding(
@@ -112,12 +134,16 @@ class _Seen:
         self._parts: dict[tuple[int, int], set[int]] = {}
 
     def holds(self, contents: Iterable[str], marks: Iterable[int]) -> bool:
-        return not self._contents.isdisjoint(contents) or any(
-            (mark ^ other).bit_count() <= self._threshold
-            for mark in marks
+        return not self._contents.isdisjoint(contents) or any(self.near(mark) for mark in marks)
+
+    def near(self, mark: int) -> set[int]:
+        """The marks so far that differ from this one in at most the threshold."""
+        return {
+            other
             for part in self._split(mark)
             for other in self._parts.get(part, ())
-        )
+            if (mark ^ other).bit_count() <= self._threshold
+        }
 
     def add(self, contents: Iterable[str], marks: Iterable[int]) -> None:
         self._contents.update(contents)

@@ -7,35 +7,33 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from hashlib import sha256
 from types import MappingProxyType
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from assay.kernel.canonical import Profile, canonicalize
-from assay.kernel.instant import Instant, instant_of
+from assay.kernel.instant import Instant, instant_of, render_instant
 from assay.truth._contract_subject import Standing
 from assay.truth._read import read_record
-from assay.truth._wire import canonical_value, plain_record
+from assay.truth._wire import canonical_value
+from assay.truth.competence import Competence
 from assay.truth.errors import NumberFormError, SnapshotHashError
 from assay.truth.forms import AgentId, HexHash, RecordId, Share
 from assay.truth.number import exact_number, plain_number, quantised, whole_millionths
 
-__all__ = [
-    "AgentTrust",
-    "TrustSnapshot",
-    "freeze_snapshot",
-    "parse_snapshot",
-    "render_snapshot",
-    "snapshot_hash",
-]
 
+class AgentTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """`trust_score` is effective trust as a share of the highest; an inadmissible agent is recorded and not heard.
 
-class AgentTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`trust_score` is effective trust as a share of the highest; an inadmissible agent is recorded and not heard."""
+    `competence` is the agent's record for the claim type. It is left out of the canonical form where there is none, so
+    that a snapshot without any keeps the hash it always had.
+    """
 
     standing: Standing
     trust_score: Share
     admissible: bool
+    competence: Competence | None = None
 
     def canonical(self) -> dict[str, object]:
         if not 0 <= exact_number(self.trust_score) <= 1:
@@ -44,6 +42,7 @@ class AgentTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             "standing": self.standing.value,
             "trust_score": plain_number(quantised(self.trust_score)),
             "admissible": self.admissible,
+            **({} if self.competence is None else {"competence": self.competence.canonical()}),
         }
 
 
@@ -108,6 +107,11 @@ class TrustSnapshot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def _weights(self) -> dict[tuple[int, ...], Mapping[str, int]]:
         return {}
 
+    @cached_property
+    def memo(self) -> dict[object, dict[object, Any]]:
+        """What compilations worked out from this snapshot, so that the next one need not; no part of its value."""
+        return {}
+
     # For look-up with `[]`, which answers for every name.
     @cached_property
     def ranks(self) -> Mapping[str, int]:
@@ -121,7 +125,7 @@ class TrustSnapshot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def snapshot_hash(agent_trusts: Mapping[str, AgentTrust]) -> str:
-    """Kaori 9.3: over the trusts alone, sorted by agent, so that neither order nor the snapshot's name matters."""
+    """Kaori 9.3: over the trusts alone, with their competence, sorted by agent: neither order nor name matters."""
     trusts = {agent_id: trust.canonical() for agent_id, trust in sorted(agent_trusts.items())}
     return sha256(canonicalize(trusts, Profile.KAORI)).hexdigest()
 
@@ -149,7 +153,13 @@ def parse_snapshot(value: bytes | str | dict[str, object]) -> TrustSnapshot:
 
 
 def render_snapshot(snapshot: TrustSnapshot) -> bytes:
-    return canonicalize(plain_record(snapshot), Profile.KAORI)
+    plain = {
+        "snapshot_id": snapshot.snapshot_id,
+        "snapshot_time": render_instant(instant_of(snapshot.snapshot_time)),
+        "agent_trusts": {agent_id: trust.canonical() for agent_id, trust in snapshot.agent_trusts.items()},
+        "snapshot_hash": snapshot.snapshot_hash,
+    }
+    return canonicalize(plain, Profile.KAORI)
 
 
 class _Received(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -25,23 +25,6 @@ from assay.truth.number import plain_number
 from assay.truth.problem import ProblemCode
 from assay.truth.status import TruthStatus, VerificationBasis
 
-__all__ = [
-    "CompileInputs",
-    "ComponentValue",
-    "ConfidenceBreakdown",
-    "SecurityBlock",
-    "TruthState",
-    "claim_hash",
-    "parse_truth_state",
-    "render_truth_state",
-    "require_signing_time",
-    "semantic_content",
-    "semantic_hash",
-    "shown_hash",
-    "state_content",
-    "state_hash",
-]
-
 _SIGNATURE = Form(re.compile(r"(?:[0-9a-f]{2}){1,512}", re.ASCII), "a signature in lower-case hex")
 
 

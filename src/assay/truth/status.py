@@ -2,8 +2,6 @@
 
 from enum import StrEnum
 
-__all__ = ["FINAL_STATUSES", "INTERMEDIATE_STATUSES", "TruthStatus", "VerificationBasis"]
-
 
 class TruthStatus(StrEnum):
     """Kaori's nine, and UNVERIFIED for a key without observations (law 4)."""

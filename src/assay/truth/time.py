@@ -3,8 +3,6 @@
 from assay.kernel import instant as _instant
 from assay.truth import bucket as _bucket
 
-__all__ = ["NaiveDatetimeError", "bucket_datetime", "format_bucket"]
-
 NaiveDatetimeError = _instant.NaiveDatetimeError
 bucket_datetime = _bucket.bucket_datetime
 format_bucket = _bucket.format_bucket

@@ -10,8 +10,6 @@ import re
 
 from assay.truth.errors import UriFormError
 
-__all__ = ["normalise_uri", "uri_scheme"]
-
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}):([^\s\x00-\x20\x7f<>\"{}|\\^`]+)")
 _LONGEST = 2048
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")

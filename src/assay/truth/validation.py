@@ -17,17 +17,6 @@ from assay.kernel.canonical import Profile, canonical_json, canonicalize
 from assay.truth.errors import SchemaFormError, TruthError
 from assay.truth.problem import Path, render_path
 
-__all__ = [
-    "SchemaValidationError",
-    "Violation",
-    "is_claim_valid",
-    "is_field_valid",
-    "require_schema",
-    "schema_text",
-    "validate_claim_payload",
-    "verify_claim",
-]
-
 _OF_MEMBERS = frozenset({"$schema", "$id", "$anchor", "$defs", "definitions", "properties"})
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -57,6 +46,8 @@ def validate_claim_payload(payload: Mapping[str, object], schema: Mapping[str, o
 
     It is judged as canonical bytes will say it (six places, collapsed white space), since that is what is signed.
     """
+    if not isinstance(payload, Mapping):
+        raise SchemaValidationError([Violation(path="", code="schema.type", rule="type")])
     # Canonical bytes say the same to every reader, so that the quickest may read them.
     said: dict[str, object] = orjson.loads(canonicalize(dict(payload), Profile.KAORI))
     verify_claim(said, schema_text(schema))

@@ -13,8 +13,6 @@ from assay.truth.forms import AgentId, HexHash, RecordId, TruthKeyText
 from assay.truth.problem import ProblemCode
 from assay.truth.status import FINAL_STATUSES, TruthStatus
 
-__all__ = ["Vote", "parse_vote", "render_vote", "vote_hash"]
-
 
 class Vote(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`seen_hash` is the claim hash of the state that was shown: a vote that has one is about that claim and no other.

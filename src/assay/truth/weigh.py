@@ -13,8 +13,6 @@ from assay.truth.flag import Flag
 from assay.truth.gather import Gathered
 from assay.truth.snapshot import AgentTrust, TrustSnapshot
 
-__all__ = ["Speakers", "choose_speakers", "hear_observations", "trusted_weight"]
-
 _NOTHING = Decimal(0)
 
 

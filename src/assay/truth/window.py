@@ -20,18 +20,6 @@ from assay.truth.errors import WindowError
 from assay.truth.forms import AgentId, HexHash, RecordId, TruthKeyText
 from assay.truth.problem import ProblemCode
 
-__all__ = [
-    "Window",
-    "WindowEvent",
-    "WindowEventKind",
-    "find_seal",
-    "fold_rounds",
-    "last_round",
-    "parse_window_event",
-    "render_window_event",
-    "window_event_hash",
-]
-
 
 class WindowEventKind(StrEnum):
     OPENED = "WINDOW_OPENED"

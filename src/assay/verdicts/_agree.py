@@ -14,14 +14,13 @@ from assay.verdicts.envelope import FormalizableAssertion
 from assay.verdicts.predicate import Check, Judgement
 from assay.verdicts.telemetry import Reading
 
-__all__ = ["Agreement", "compile_agreement"]
-
 Agreement: TypeAlias = Callable[[FormalizableAssertion, Mapping[str, Reading]], Judgement | None]
 
 
 def compile_agreement(check: Check) -> Agreement | None:
     """None for a check that is not about one plain value."""
-    if check.doubt is not None or check.plan is not None or check.is_presence or not _is_plain(check.value):
+    is_simple = check.doubt is None and check.plan is None and not check.is_presence and not check.requires_unit
+    if not is_simple or not _is_plain(check.value):
         return None
     identity, predicate, metric, value, unit = (
         check.obligation_id,

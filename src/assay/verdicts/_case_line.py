@@ -17,14 +17,19 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from assay.verdicts._digits import interleaved, spell, spell_exactly
-from assay.verdicts.comparison import PlainOperand
+from assay.verdicts.comparison import PlainOperand, shown_fraction
 from assay.verdicts.graph.obligation_type import ObligationType
-from assay.verdicts.predicate import ONLY_WORSE, Check, Doubt, Waiver, WaiverCondition
+from assay.verdicts.predicate import (
+    ONLY_WORSE,
+    Check,
+    Doubt,
+    Waiver,
+    WaiverCondition,
+    converted_value,
+)
 from assay.verdicts.telemetry import Reading, Scalar, find_reading
 from assay.verdicts.window_fact import WindowDoubt, WindowFact, exact_value
 from assay.verdicts.window_plan import WindowPlan
-
-__all__ = ["CaseLine", "compile_line", "full_line"]
 
 CaseLine: TypeAlias = Callable[[Mapping[str, Reading], Mapping[str, WindowFact]], str]
 
@@ -36,6 +41,7 @@ def compile_line(place: int, check: Check) -> CaseLine:
     """How an obligation is shown, whatever the record says; most are one limit for one number."""
     full = full_line(place, check)
     is_plain = check.doubt is None and check.plan is None and not check.is_presence and not check.waivers
+    is_plain = is_plain and not check.conversions and not check.requires_unit
     if not is_plain or isinstance(check.value, bool) or not isinstance(check.value, int | float):
         return full
     return _number_line(place, check, check.value, full)
@@ -75,7 +81,9 @@ def _case(check: Check, readings: Mapping[str, Reading], facts: Mapping[str, Win
         return "unknown" if check.doubt is Doubt.UNKNOWN_TYPE else f"{check.predicate} ~"
     if check.plan is None:
         presence = "e " if check.is_presence else ""
-        measured = _measured(check.predicate, check.metric, check.unit, check.value, readings)
+        measured = _converted(check, readings) or _measured(
+            check.predicate, check.metric, check.unit, check.value, readings, requires_unit=check.requires_unit
+        )
         return f"{check.predicate} {presence}{measured}"
     return f"{check.predicate} w {_windowed(check.plan, facts.get(check.obligation_id))}"
 
@@ -101,14 +109,36 @@ def _aggregated(operand: PlainOperand, exact: Fraction, shown: float) -> str:
     return " ; ".join([interleaved(limit, seen) for limit in limits])
 
 
+def _converted(check: Check, readings: Mapping[str, Reading]) -> str | None:
+    """A number that the graph's own factors turn into the obligation's unit, with every digit that decides."""
+    reading = find_reading(readings, check.metric) if check.conversions else None
+    exact = None if reading is None else converted_value(check, reading)
+    if exact is None or (shown := shown_fraction(exact)) is None:
+        return None
+    operands = _operands(check.value)
+    if any(type(part) not in _NUMBERS for part in operands):
+        return f"u0 u0 {_compared(check.predicate, check.value, shown)}"
+    if check.predicate in _RANGES or len(operands) == 1:
+        return f"u0 u0 {_aggregated(check.value, exact, shown)}"
+    return f"u0 u0 {_compared(check.predicate, check.value, shown)}"
+
+
 def _measured(
-    predicate: str, metric: str, unit: str | None, operand: PlainOperand, readings: Mapping[str, Reading]
+    predicate: str,
+    metric: str,
+    unit: str | None,
+    operand: PlainOperand,
+    readings: Mapping[str, Reading],
+    *,
+    requires_unit: bool = False,
 ) -> str:
     reading = readings.get(metric) or find_reading(readings, metric)
     named = "u" if unit is None else "u0"
     if reading is None:
         return f"{named} u _"
     given = "u" if reading.unit is None else "u0" if unit is None or reading.unit == unit else "u1"
+    if requires_unit and reading.unit is None:
+        given = "u1"  # a unit that must be named and is not is as good as another
     return f"{named} {given} {_compared(predicate, operand, reading.value)}"
 
 

@@ -10,8 +10,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["Spelled", "interleaved", "spell", "spell_exactly"]
-
 _WIDEST = 24
 _MANTISSA = 17
 _BIAS = 500

@@ -4,8 +4,6 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-__all__ = ["InputProblem", "InputProblemCode", "render_input_problems"]
-
 _SHOWN = 20
 
 

@@ -14,14 +14,6 @@ from msgspec import Struct
 from assay.verdicts.envelope import VerifierStatus
 from assay.verdicts.errors import AgreementSettingError
 
-__all__ = [
-    "DEFAULT_THRESHOLD",
-    "DEFAULT_WINDOW",
-    "Canary",
-    "CanaryStatus",
-    "measure_agreement",
-]
-
 DEFAULT_THRESHOLD = Decimal("0.995")
 DEFAULT_WINDOW = 1000
 

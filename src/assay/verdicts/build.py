@@ -20,22 +20,6 @@ from assay.kernel.intoto import (
     parse_statement,
 )
 
-__all__ = [
-    "BUILD_FILE",
-    "BUILD_TYPE",
-    "SOURCE_NAME",
-    "BuildCheck",
-    "BuildClaim",
-    "BuildFinding",
-    "BuildReport",
-    "Difference",
-    "DifferenceKind",
-    "check_build",
-    "check_vouched",
-    "is_package_file",
-    "open_provenance",
-]
-
 BUILD_TYPE = "urn:assay:build:make:v1"
 # The file of the package that carries the statement about all others.
 BUILD_FILE = "assay/_build.json"

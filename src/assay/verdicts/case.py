@@ -32,18 +32,6 @@ from assay.verdicts.verify import expected_verdict, judge_all
 from assay.verdicts.window import window_facts
 from assay.verdicts.window_fact import WindowFact, buffer_record
 
-__all__ = [
-    "Case",
-    "CaseObligation",
-    "EarlierRecord",
-    "Expected",
-    "OpenCase",
-    "class_of",
-    "expected_of",
-    "open_case",
-    "parse_case",
-]
-
 _ENDS = frozenset({"min", "max"})
 _NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

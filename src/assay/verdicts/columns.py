@@ -17,19 +17,6 @@ from assay.verdicts.telemetry import Reading, Scalar, find_reading
 if TYPE_CHECKING:
     from numpy import ndarray
 
-__all__ = [
-    "NOBODY",
-    "Codes",
-    "Column",
-    "ColumnGatherer",
-    "Columns",
-    "Kind",
-    "Vocabulary",
-    "instant_at",
-    "moment_of",
-    "time_order",
-]
-
 # In a column of codes: no text, no unit, no jurisdiction.
 NOBODY = -1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

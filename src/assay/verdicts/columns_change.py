@@ -12,8 +12,6 @@ from assay.verdicts.columns_judge import NO_RULE, JudgedColumns
 if TYPE_CHECKING:
     from numpy import ndarray
 
-__all__ = ["Changes", "PastVerdicts", "find_changes"]
-
 
 @dataclass(frozen=True, slots=True)
 class PastVerdicts:

@@ -19,8 +19,6 @@ from assay.verdicts.window_plan import WindowPlan
 if TYPE_CHECKING:
     from numpy import ndarray
 
-__all__ = ["ANY_NUMBER", "ColumnCheck", "ColumnWaiver", "Severity", "Shape", "column_check", "severities", "waived"]
-
 ANY_NUMBER = Bounds(-inf, inf)
 
 
@@ -32,8 +30,9 @@ class Severity(IntEnum):
     UNFOLLOWED = 2
     UNDETERMINED = 3
     STALE = 4
-    BREACHED = 5
-    HUMAN = 6  # a person's to say, whatever the others come to
+    DOUBTFUL = 5  # a jurisdiction in doubt: at best DISCRETIONARY
+    BREACHED = 6
+    HUMAN = 7  # a person's to say, whatever the others come to
 
 
 class Shape(NamedTuple):
@@ -85,13 +84,15 @@ def column_check(check: Check, vocabulary: Vocabulary) -> ColumnCheck:
         settled = Severity.HUMAN if check.doubt in _HUMAN else Severity.UNDETERMINED
         return ColumnCheck(Shape(check.metric, unit, unmet, check.is_presence, ""), settled=settled)
     kind = _TYPES[check.predicate]
-    bounds = bounds_of(kind, check.value) if check.plan is None else None
+    # What a unit becomes, or that none is named, is found row by row.
+    is_plain = check.plan is None and not check.conversions and not check.requires_unit
+    bounds = bounds_of(kind, check.value) if is_plain else None
     # Written out, since Python takes `True` and 1 for the same.
     detail = "" if bounds is not None else f"{check.predicate} {check.value!r} {_plan_key(check.plan)}"
     return ColumnCheck(
         shape=Shape(check.metric, unit, unmet, check.is_presence, detail),
         bounds=bounds,
-        test=None if check.plan is not None else column_test(kind, check.value, vocabulary.texts),
+        test=column_test(kind, check.value, vocabulary.texts) if is_plain else None,
         plan=check.plan,
         waivers=tuple(_waiver(waiver, vocabulary) for waiver in check.waivers),
         waivers_key=repr([_key(waiver) for waiver in check.waivers]) if check.waivers else "",

@@ -18,8 +18,6 @@ from assay.verdicts.telemetry import Scalar
 if TYPE_CHECKING:
     from numpy import ndarray
 
-__all__ = ["Answer", "Bounds", "ColumnTest", "bounds_of", "column_test", "within"]
-
 
 class Answer(IntEnum):
     """Ordered so that `and` is the least of several, `or` the greatest, and `not` the distance to YES."""

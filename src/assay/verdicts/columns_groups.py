@@ -14,12 +14,10 @@ from assay.verdicts.graph.graph import KnowledgeGraph
 from assay.verdicts.graph.index import GraphIndex
 from assay.verdicts.graph.node import Subject
 from assay.verdicts.predicate import Check
-from assay.verdicts.slice import RuleSlice, Slice, slice_graph
+from assay.verdicts.slice import PlaceDoubt, RuleSlice, Slice, slice_graph
 
 if TYPE_CHECKING:
     from numpy import ndarray
-
-__all__ = ["GroupRule", "Groups", "metrics_of"]
 
 # A look-up table as wide as this is quicker than sorting; a wider one would cost more memory than it saves time.
 _WIDEST = 2**22
@@ -31,6 +29,7 @@ class GroupRule:
 
     rule_id: str
     is_mapped: bool
+    doubt: PlaceDoubt | None
     checks: tuple[Check, ...]
     columns: tuple[ColumnCheck, ...]
 
@@ -115,6 +114,7 @@ class Groups:
         return GroupRule(
             rule_id=UNRULED if part is None else part.rule.id,
             is_mapped=found.subject is not None,
+            doubt=None if part is None else part.doubt,
             checks=checks,
             columns=tuple(column_check(check, self._vocabulary) for check in checks),
         )

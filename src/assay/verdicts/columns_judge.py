@@ -31,8 +31,6 @@ from assay.verdicts.graph.index import GraphIndex
 if TYPE_CHECKING:
     from numpy import ndarray
 
-__all__ = ["NO_RULE", "VERDICTS", "ColumnJudge", "JudgedColumns"]
-
 # The verdict for each number in `JudgedColumns.verdicts`.
 VERDICTS = tuple(Verdict)
 NO_RULE = 255
@@ -43,6 +41,7 @@ _OF_SEVERITY = {
     Severity.UNFOLLOWED: Verdict.DISCRETIONARY,
     Severity.UNDETERMINED: Verdict.DISCRETIONARY,
     Severity.STALE: Verdict.NULL_STALE,
+    Severity.DOUBTFUL: Verdict.DISCRETIONARY,
     Severity.BREACHED: Verdict.FLAG,
     Severity.HUMAN: Verdict.DISCRETIONARY,
 }
@@ -184,7 +183,7 @@ class ColumnJudge:
         reader = RowReader(sheet.columns, self._vocabulary)
         for row in np.flatnonzero(np.isin(sheet.groups, list(left))).tolist():
             for place, rule in enumerate(self._groups.rules[sheet.groups[row]]):
-                verdict = judge_row(reader, row, rule.checks, is_mapped=rule.is_mapped)
+                verdict = judge_row(reader, row, rule.checks, is_mapped=rule.is_mapped, doubt=rule.doubt)
                 verdicts[place][row] = VERDICTS.index(verdict)
 
 
@@ -263,7 +262,8 @@ def _compile(rules: Sequence[tuple[GroupRule, ...]]) -> _Program:
 def _start(rule: GroupRule) -> int:
     if not rule.is_mapped:
         return _UNMAPPED
-    return max((check.settled for check in rule.columns if check.settled is not None), default=Severity.SATISFIED)
+    start = Severity.SATISFIED if rule.doubt is None else Severity.DOUBTFUL
+    return max([start, *(check.settled for check in rule.columns if check.settled is not None)])
 
 
 def _sort_checks(rule: GroupRule, group: int, found: dict[tuple[Shape, int], dict[int, ColumnCheck]]) -> None:

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from assay.verdicts.columns import NOBODY, Column, Columns, Kind, Vocabulary, instant_at
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.predicate import Check, judge
+from assay.verdicts.slice import PlaceDoubt
 from assay.verdicts.telemetry import Reading, Scalar
 from assay.verdicts.verify import expected_verdict
 from assay.verdicts.window import facts_at
 from assay.verdicts.window_fact import BufferedRecord
-
-__all__ = ["RowReader", "judge_row"]
 
 
 class RowReader:
@@ -54,9 +53,12 @@ class RowReader:
         return None if kind == Kind.MISSING else bool(kind == Kind.TRUE)
 
 
-def judge_row(reader: RowReader, row: int, checks: Sequence[Check], *, is_mapped: bool) -> Verdict:
+def judge_row(
+    reader: RowReader, row: int, checks: Sequence[Check], *, is_mapped: bool, doubt: PlaceDoubt | None = None
+) -> Verdict:
     """What the verifier makes of one row by itself."""
     now = reader.record(row)
     plans = [check.plan for check in checks if check.plan is not None]
     facts = facts_at(plans, now, reader.earlier(row)) if plans else {}
-    return expected_verdict([judge(check, now.readings, facts) for check in checks], is_mapped=is_mapped)
+    judgements = [judge(check, now.readings, facts) for check in checks]
+    return expected_verdict(judgements, is_mapped=is_mapped, doubt=doubt)

@@ -20,8 +20,6 @@ from assay.verdicts.window_plan import WindowPlan
 if TYPE_CHECKING:
     from numpy import ndarray
 
-__all__ = ["History", "order_history", "window_answers"]
-
 # Products and sums stay below this, so that they never leave 64 bits.
 _ROOM = 2**62
 # A decimal of at most 15 digits is the only one that its binary64 stands for.
@@ -70,6 +68,8 @@ def window_answers(plan: WindowPlan, column: Column, history: History, units: Co
     """Whether each row's window meets its demand; the order is that of the rows."""
     import numpy as np  # noqa: PLC0415  see above
 
+    if plan.conversions or plan.requires_unit:
+        return None
     ordered = column.at(history.order)
     unit = NOBODY if plan.unit is None else units[plan.unit]
     if plan.kind is WindowKind.AGE:

@@ -8,8 +8,9 @@ Sums and averages are not such numbers: they are compared as fractions, against 
 """
 
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
+from math import isfinite
 from typing import TypeAlias
 from unicodedata import is_normalized, normalize
 
@@ -18,20 +19,6 @@ from assay.verdicts.graph.condition import Operand
 from assay.verdicts.graph.obligation import PredicateName
 from assay.verdicts.graph.obligation_type import ObligationType
 from assay.verdicts.telemetry import Scalar
-
-__all__ = [
-    "COMPARED",
-    "Comparison",
-    "ExactOperand",
-    "PlainOperand",
-    "comparison_of",
-    "exact_operand",
-    "is_number",
-    "is_same",
-    "nfc",
-    "plain_number",
-    "plain_operand",
-]
 
 # An operand as JSON writes it.
 PlainOperand: TypeAlias = Scalar | tuple[Scalar, ...]
@@ -51,6 +38,7 @@ COMPARED = {
 # Not `bool`: a switch is no number, though Python thinks so.
 _NUMBERS = frozenset({int, float, Fraction})
 _ENDS = 2
+_SHOWN = Context(prec=15, traps=[InvalidOperation])
 
 
 def comparison_of(kind: ObligationType, operand: ExactOperand) -> Comparison | None:
@@ -93,9 +81,21 @@ def exact_operand(value: Operand) -> ExactOperand:
     return None if value is None else _exact(value)
 
 
+def exact_number(value: float) -> Fraction:
+    """A number of a record by its own decimal text."""
+    return Fraction(Decimal(repr(value)))
+
+
 def plain_number(value: Decimal) -> int | float:
     is_whole = value == value.to_integral_value() and value.copy_abs() <= MAX_SAFE_INTEGER
     return int(value) if is_whole else float(value)
+
+
+def shown_fraction(exact: Fraction) -> int | float | None:
+    """What is shown of a number that binary64 may not keep: as many digits as always survive; None beyond its range."""
+    rounded = _SHOWN.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    shown = plain_number(rounded)
+    return shown if isfinite(shown) else None
 
 
 def _is_large(one: float, other: float) -> bool:

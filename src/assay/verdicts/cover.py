@@ -12,8 +12,6 @@ from assay.kernel.digest import Digest
 from assay.kernel.instant import Instant
 from assay.verdicts.telemetry import Telemetry
 
-__all__ = ["CoverageEntry", "open_gaps", "register_mapped", "register_unmapped"]
-
 
 class CoverageEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One subject that received NULL_UNMAPPED. `mapped_by` is the graph that knows it now, None while it is a gap."""

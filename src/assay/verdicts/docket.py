@@ -17,10 +17,9 @@ from assay.verdicts.graph.graph import Node
 from assay.verdicts.graph.node import Exemption, RiskTier
 from assay.verdicts.predicate import Check, compile_check
 from assay.verdicts.prompt import PromptHead, render_head
-from assay.verdicts.slice import RuleSlice, Slice
+from assay.verdicts.rulings import CURRENT, Rulings
+from assay.verdicts.slice import PlaceDoubt, RuleSlice, Slice
 from assay.verdicts.window_plan import WindowPlan
-
-__all__ = ["UNRULED", "Docket", "checks_of", "docket_key", "open_docket", "parts_of"]
 
 # In the ledger's column `rule_id`, where no rule applies: not the id of any node, which is never empty.
 UNRULED = ""
@@ -28,7 +27,10 @@ UNRULED = ""
 
 @dataclass(frozen=True, slots=True)
 class Docket:
-    """`part` is None where the subject is unknown to the graph, or no rule applies to it."""
+    """`part` is None where the subject is unknown to the graph, or no rule applies to it.
+
+    `doubt` is the slice's: the verdict is then at best DISCRETIONARY. `rulings` are those that the verifier follows.
+    """
 
     part: RuleSlice | None
     is_mapped: bool
@@ -44,6 +46,8 @@ class Docket:
     plans: tuple[WindowPlan, ...]
     rule_id: str
     tier: RiskTier
+    doubt: PlaceDoubt | None
+    rulings: Rulings
 
 
 def parts_of(found: Slice) -> tuple[RuleSlice | None, ...]:
@@ -51,11 +55,12 @@ def parts_of(found: Slice) -> tuple[RuleSlice | None, ...]:
     return found.rules or (None,)
 
 
-def open_docket(part: RuleSlice | None, *, is_mapped: bool) -> Docket:
+def open_docket(part: RuleSlice | None, *, is_mapped: bool, rulings: Rulings = CURRENT) -> Docket:
     """Refuses only a slice that is too large for a grammar."""
     checks = () if part is None else checks_of(part)
     citable = {} if part is None else _citable(part)
-    choices = verdict_choices(checks, is_mapped=is_mapped)
+    doubt = None if part is None else part.doubt
+    choices = _choices(checks, doubt, is_mapped=is_mapped)
     return Docket(
         part=part,
         is_mapped=is_mapped,
@@ -67,12 +72,30 @@ def open_docket(part: RuleSlice | None, *, is_mapped: bool) -> Docket:
         choices=choices,
         grammar=build_grammar(checks, citable.values(), choices),
         head=render_head(part, is_mapped=is_mapped),
-        lines=tuple(compile_line(place, check) for place, check in enumerate(checks)),
+        lines=_lines(checks, doubt),
         plans=tuple(check.plan for check in checks if check.plan is not None),
         rule_id=UNRULED if part is None else part.rule.id,
         # Without a rule there is nobody to say low: a divergence must not be honoured.
         tier=RiskTier.MEDIUM if part is None else part.tier,
+        doubt=doubt,
+        rulings=rulings,
     )
+
+
+def _choices(checks: Sequence[Check], doubt: PlaceDoubt | None, *, is_mapped: bool) -> tuple[Verdict, ...]:
+    """What the types leave open; with a jurisdiction in doubt no more than a breach, or a person's judgement."""
+    choices = verdict_choices(checks, is_mapped=is_mapped)
+    if doubt is None:
+        return choices
+    return (*(one for one in choices if one is Verdict.FLAG), Verdict.DISCRETIONARY)
+
+
+def _lines(checks: Sequence[Check], doubt: PlaceDoubt | None) -> tuple[CaseLine, ...]:
+    """Obligations that may apply are shown to small models as one more that only a person can judge."""
+    lines = [compile_line(place, check) for place, check in enumerate(checks)]
+    if doubt is not None:
+        lines.append(lambda _readings, _facts: f"o{len(checks)} must ~")
+    return tuple(lines)
 
 
 def docket_key(found: Slice, part: RuleSlice | None) -> tuple[object, ...]:
@@ -80,7 +103,7 @@ def docket_key(found: Slice, part: RuleSlice | None) -> tuple[object, ...]:
     if found.subject is None or part is None:
         return (None if found.subject is None else found.subject.id,)
     matched = [node.id for node in part.jurisdictions]
-    return (found.subject.id, part.rule.id, *[node.id for node in part.obligations], None, *matched)
+    return (found.subject.id, part.rule.id, *[node.id for node in part.obligations], part.doubt, *matched)
 
 
 def checks_of(part: RuleSlice) -> tuple[Check, ...]:
@@ -90,7 +113,15 @@ def checks_of(part: RuleSlice) -> tuple[Check, ...]:
     for edge in part.edges:
         if edge.type is EdgeType.EXEMPTED_BY and edge.target in known:
             exemptions[edge.source].append(known[edge.target])
-    return tuple(compile_check(obligation, exemptions[obligation.id]) for obligation in part.obligations)
+    return tuple(
+        compile_check(
+            obligation,
+            exemptions[obligation.id],
+            conversions=[one for one in part.units if one.target == obligation.unit],
+            requires_unit=part.requires_units,
+        )
+        for obligation in part.obligations
+    )
 
 
 def _citable(part: RuleSlice) -> dict[str, KgCitation]:

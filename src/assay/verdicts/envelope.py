@@ -15,28 +15,6 @@ from assay.kernel.instant import Instant
 from assay.verdicts.comparison import PlainOperand
 from assay.verdicts.telemetry import Scalar
 
-__all__ = [
-    "CitationRole",
-    "Envelope",
-    "FormalizableAssertion",
-    "HumanAttestation",
-    "KgCitation",
-    "ModelAnswer",
-    "ModelProvenance",
-    "Verdict",
-    "VerdictPath",
-    "VerifierResult",
-    "VerifierStatus",
-    "attested_hash",
-    "canonical_envelope",
-    "canonical_record",
-    "find_native",
-    "is_native_number",
-    "plain_record",
-    "render_envelope",
-]
-
-
 _SORTED = json.Encoder(order="sorted")
 # Between these, the shortest text of a float has no exponent in either.
 _NATIVE_MIN = 1e-3

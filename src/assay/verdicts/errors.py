@@ -6,6 +6,7 @@ VerdictsError                   verdicts.refused
 ├── TelemetryConflictError      telemetry.conflict
 ├── CaseError                   verdicts.case
 ├── GrammarSizeError            verdicts.grammar_size
+├── TemplateError               verdicts.template
 ├── AgreementSettingError       verdicts.agreement_setting
 ├── AttestationError            attestation.refused
 │   ├── AttestationExpiredError attestation.expired
@@ -37,39 +38,6 @@ from collections.abc import Sequence
 from assay.kernel.errors import Blame, Error
 from assay.verdicts._problem import InputProblem, render_input_problems
 from assay.verdicts.graph.problem import Problem, render_problems
-
-__all__ = [
-    "AgreementSettingError",
-    "AlteredGraphError",
-    "AttestationError",
-    "AttestationExpiredError",
-    "AttestationMismatchError",
-    "AttestationReusedError",
-    "CaseError",
-    "DowngradedGraphError",
-    "GrammarSizeError",
-    "GraphAlgorithmError",
-    "GraphError",
-    "GraphFormError",
-    "GraphKeyError",
-    "GraphSignatureFormError",
-    "MalformedQuoteError",
-    "NoReceiptError",
-    "QuoteError",
-    "QuoteMismatchError",
-    "QuoteSignatureError",
-    "ReceiptError",
-    "ReceiptFormError",
-    "ReceiptGrammarError",
-    "ReceiptRootError",
-    "ReceiptVerdictError",
-    "SignedGraphError",
-    "TelemetryConflictError",
-    "TelemetryError",
-    "TelemetrySkewError",
-    "UnsignedGraphError",
-    "VerdictsError",
-]
 
 
 class VerdictsError(Error):
@@ -232,6 +200,13 @@ class GrammarSizeError(VerdictsError):
 
     code = "verdicts.grammar_size"
     blame = Blame.USAGE
+
+
+class TemplateError(VerdictsError):
+    """A prompt template is named that this version does not have."""
+
+    code = "verdicts.template"
+    blame = Blame.INPUT
 
 
 class AgreementSettingError(VerdictsError):

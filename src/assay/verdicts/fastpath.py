@@ -26,18 +26,6 @@ from assay.verdicts.telemetry import Telemetry
 from assay.verdicts.verify import Divergence, Verification, expected_verdict
 from assay.verdicts.window_fact import WindowFact
 
-__all__ = [
-    "DEFAULT_STABLE",
-    "FastAnswer",
-    "Stability",
-    "fast_answer",
-    "may_skip_model",
-    "note_evaluation",
-    "pattern_of",
-    "recorded_pattern",
-    "state_assertions",
-]
-
 DEFAULT_STABLE = 1000
 
 
@@ -104,6 +92,7 @@ def may_skip_model(
     """Whether the model may be left out for this record; the pattern itself is compared by `fast_answer`."""
     return (
         docket.part is not None
+        and docket.doubt is None
         and docket.tier is RiskTier.LOW
         and stability is not None
         and stability.rule_id == docket.rule_id
@@ -126,7 +115,7 @@ def fast_answer(
 
     INVARIANT: only called where `may_skip_model` said yes.
     """
-    expected = expected_verdict(judgements, is_mapped=docket.is_mapped)
+    expected = expected_verdict(judgements, is_mapped=docket.is_mapped, doubt=docket.doubt)
     is_as_before = stability.pattern == pattern
     told = f"{Divergence.CONTRADICTION}: the verifier's findings are not those of the stable evaluations"
     answer = ModelAnswer(

@@ -27,17 +27,6 @@ from assay.verdicts.errors import (
 )
 from assay.verdicts.graph.node import RiskTier
 
-__all__ = [
-    "Overall",
-    "Ruling",
-    "Standing",
-    "attestation_message",
-    "govern",
-    "settle_held",
-    "strictest",
-    "verify_attestation",
-]
-
 _TRUSTED = frozenset({VerifierStatus.AGREED, VerifierStatus.UNVERIFIABLE})
 # Across the rules of one record; NULL_UNMAPPED never meets another, since it means that there is no rule.
 _STRICTNESS = (

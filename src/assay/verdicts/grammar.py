@@ -17,14 +17,6 @@ from assay.verdicts.graph.obligation_type import NUMERIC, WINDOWED, ObligationTy
 from assay.verdicts.predicate import Check, Doubt, Outcome, has_doubt
 from assay.verdicts.telemetry import MAX_TEXT
 
-__all__ = [
-    "MAX_GRAMMAR_BYTES",
-    "MAX_REASONING",
-    "Grammar",
-    "build_grammar",
-    "verdict_choices",
-]
-
 MAX_GRAMMAR_BYTES = 256 * 1024
 MAX_REASONING = 4096
 _SCHEMA = "https://json-schema.org/draft/2020-12/schema"
@@ -73,14 +65,15 @@ def _envelope_schema(
 ) -> dict[str, object]:
     properties: dict[str, object] = {
         "reasoning": {"type": "string", "maxLength": MAX_REASONING},
-        "formalizable_assertions": _assertions(checks),
+        "formalizable_assertions": assertion_list(checks),
         "kg_citations": _citations(citable),
         "verdict": {"enum": [choice.value for choice in choices]},
     }
-    return {"$schema": _SCHEMA, **_object(properties)}
+    return {"$schema": _SCHEMA, **closed_object(properties)}
 
 
-def _object(properties: dict[str, object]) -> dict[str, object]:
+def closed_object(properties: dict[str, object]) -> dict[str, object]:
+    """An object with exactly these properties, in this order."""
     return {
         "type": "object",
         "properties": properties,
@@ -89,7 +82,8 @@ def _object(properties: dict[str, object]) -> dict[str, object]:
     }
 
 
-def _assertions(checks: Sequence[Check]) -> dict[str, object]:
+def assertion_list(checks: Sequence[Check]) -> dict[str, object]:
+    """One assertion for each check, in their order."""
     bounds: dict[str, object] = {"type": "array", "minItems": len(checks), "maxItems": len(checks)}
     return bounds | ({"prefixItems": [_assertion(check) for check in checks]} if checks else {})
 
@@ -105,7 +99,7 @@ def _assertion(check: Check) -> dict[str, object]:
     }
     if check.window_seconds is not None:
         fixed["window_seconds"] = {"const": check.window_seconds}
-    return _object(fixed)
+    return closed_object(fixed)
 
 
 def _observed(check: Check) -> dict[str, object]:

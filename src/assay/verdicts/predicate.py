@@ -1,13 +1,15 @@
 """Predicates: what one obligation demands, decided for one record, exactly and in three ways.
 
 obligation -> compile_check -> Check; Check + readings + window facts -> judge -> Judgement
-Satisfied, breached, or undetermined with the reason: missing data is never compliant, and a unit is never converted.
+Satisfied, breached, or undetermined with the reason: missing data is never compliant, and a unit is converted only as
+the graph declares, by exact fractions.
 An exemption is looked at only where the predicate is not met; one that needs a person leaves the obligation to one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 
 from msgspec import Struct
 
@@ -15,32 +17,20 @@ from assay.verdicts.comparison import (
     Comparison,
     PlainOperand,
     comparison_of,
+    exact_operand,
     nfc,
     plain_number,
     plain_operand,
+    shown_fraction,
 )
 from assay.verdicts.graph.condition import Condition
 from assay.verdicts.graph.node import Exemption
 from assay.verdicts.graph.obligation import Obligation, PredicateName, has_fitting_type, window_of
 from assay.verdicts.graph.obligation_type import ObligationType
+from assay.verdicts.graph.unit import Conversion
 from assay.verdicts.telemetry import Reading, Scalar, find_reading
 from assay.verdicts.window_fact import WindowDoubt, WindowFact, WindowKind, exact_value
 from assay.verdicts.window_plan import WindowPlan, is_windowed, plan_window
-
-__all__ = [
-    "ONLY_WORSE",
-    "Check",
-    "Doubt",
-    "Judgement",
-    "Outcome",
-    "Waiver",
-    "WaiverCondition",
-    "compile_check",
-    "has_doubt",
-    "judge",
-    "meets",
-    "observe",
-]
 
 
 class Outcome(StrEnum):
@@ -102,7 +92,8 @@ class Check:
 
     `doubt` is set where no record can determine it: then it is not formalizable. `plan` is how to look at earlier
     records, where it must. `satisfied` and `breached` are its judgements where the predicate is true or false and no
-    exemption has a say.
+    exemption has a say. `conversions` are units that can become its own, by their names, and `exact_test` compares what
+    they come to; `requires_unit`: a measurement must name its unit.
     """
 
     obligation_id: str
@@ -118,12 +109,24 @@ class Check:
     plan: WindowPlan | None = None
     is_presence: bool = False
     doubt: Doubt | None = None
+    conversions: Mapping[str, Conversion] = field(default_factory=dict)
+    exact_test: Comparison | None = None
+    requires_unit: bool = False
 
 
-def compile_check(obligation: Obligation, exemptions: Sequence[Exemption] = ()) -> Check:
+def compile_check(
+    obligation: Obligation,
+    exemptions: Sequence[Exemption] = (),
+    *,
+    conversions: Iterable[Conversion] = (),
+    requires_unit: bool = False,
+) -> Check:
     """Total: an obligation that a machine cannot judge compiles to a check that says so."""
-    plan = plan_window(obligation)
+    conversions = list(conversions)
+    plan = plan_window(obligation, conversions, requires_unit=requires_unit)
     test = _test(obligation, plan)
+    known = {nfc(one.source): one for one in conversions} if plan is None and test is not None else {}
+    kind = obligation.kind
     return Check(
         obligation_id=obligation.id,
         predicate=obligation.obligation_type,
@@ -138,6 +141,9 @@ def compile_check(obligation: Obligation, exemptions: Sequence[Exemption] = ()) 
         plan=plan,
         is_presence=obligation.predicate is not None and obligation.predicate.name is PredicateName.EXISTS,
         doubt=_standing_doubt(obligation, test),
+        conversions=known,
+        exact_test=comparison_of(kind, exact_operand(obligation.value)) if known and kind is not None else None,
+        requires_unit=requires_unit and obligation.unit is not None and plan is None,
     )
 
 
@@ -165,9 +171,27 @@ def observe(check: Check, readings: Mapping[str, Reading], facts: Mapping[str, W
         is_decided = _window_truth(check, check.plan, fact)[0] is not None
         return fact.shown if fact is not None and is_decided else None
     reading = find_reading(readings, check.metric)
-    if reading is None or _is_foreign(check.unit, reading) or check.test(reading.value) is None:
+    if reading is None:
+        return None
+    converted = converted_value(check, reading)
+    if converted is not None:
+        return shown_fraction(converted)
+    if not is_comparable(check, reading) or check.test(reading.value) is None:
         return None
     return reading.value
+
+
+def converted_value(check: Check, reading: Reading) -> Fraction | None:
+    """A number of another unit in the obligation's own, exactly; None where nothing is converted."""
+    conversion = None if reading.unit is None or reading.unit == check.unit else check.conversions.get(reading.unit)
+    if conversion is None or isinstance(reading.value, bool) or not isinstance(reading.value, int | float):
+        return None
+    return conversion.convert(reading.value)
+
+
+def is_comparable(check: Check, reading: Reading) -> bool:
+    """Whether a number may be compared as it stands: in the obligation's unit, or in none where none is required."""
+    return not _is_foreign(check.unit, reading) and not (check.requires_unit and reading.unit is None)
 
 
 def meets(predicate: str, value: PlainOperand, observed: Scalar, window_seconds: float | None) -> bool | None:
@@ -194,7 +218,7 @@ def _is_plainly_met(check: Check, readings: Mapping[str, Reading]) -> bool:
     reading = readings.get(check.metric)
     if reading is None or check.plan is not None or check.doubt is not None:
         return False
-    if reading.unit != check.unit and reading.unit is not None and check.unit is not None:
+    if reading.unit != check.unit and ((reading.unit is not None and check.unit is not None) or check.requires_unit):
         return False
     return check.test(reading.value) is True
 
@@ -207,9 +231,13 @@ def _truth(
     reading = find_reading(readings, check.metric)
     if reading is None or reading.value is None:
         return (False, None) if check.is_presence else (None, Doubt.MISSING)
-    if _is_foreign(check.unit, reading):
+    converted = converted_value(check, reading)
+    if converted is None and not is_comparable(check, reading):
         return None, Doubt.UNIT
-    truth = check.test(reading.value)
+    if converted is None:
+        truth = check.test(reading.value)
+    else:
+        truth = None if check.exact_test is None else check.exact_test(converted)
     return truth, Doubt.KIND if truth is None else None
 
 
@@ -231,7 +259,7 @@ def _window_truth(check: Check, plan: WindowPlan, fact: WindowFact | None) -> tu
 
 
 def _is_foreign(unit: str | None, reading: Reading) -> bool:
-    """A unit is compared only where both sides name one, and never converted."""
+    """A unit is compared only where both sides name one."""
     return unit is not None and reading.unit is not None and reading.unit != unit
 
 

@@ -1,4 +1,4 @@
-"""The prompt (SKI 5.2): one text for one slice and one record, always the same, by template `ski.v3.evaluate.1`.
+"""The judge's prompt (SKI 5.2): one text for one slice and one record, always the same, by template.
 
     head    instructions and the slice's nodes, each as canonical JSON on a line of its own     depends on the slice
     data    the record, fenced                                                                 depends on the record
@@ -6,6 +6,8 @@
 
 Nothing of the record can leave its fence: the record is one line of ASCII JSON in which `<` and `>` are escaped, and
 the fences are lines with these characters. In the case (`_case_line`) its texts do not appear, only names for them.
+`ski.v3.evaluate.1` was the judge's template in version 0.1.0: the same text under another name, which the judge reads
+with the limits and the notation of that time. General models have `general-1` (`general_prompt`).
 """
 
 import re
@@ -21,6 +23,7 @@ from assay.kernel.digest import Digest
 from assay.verdicts._case_line import CaseLine
 from assay.verdicts.graph.graph import Node
 from assay.verdicts.graph.hash import render_node
+from assay.verdicts.graph.unit import conversion_lines
 from assay.verdicts.slice import RuleSlice
 from assay.verdicts.telemetry import Telemetry
 from assay.verdicts.window_fact import WindowFact
@@ -28,15 +31,20 @@ from assay.verdicts.window_fact import WindowFact
 if TYPE_CHECKING:
     from hashlib import _Hash
 
-__all__ = ["TEMPLATE_ID", "Prompt", "PromptHead", "fenced", "render_head", "render_prompt"]
-
-TEMPLATE_ID = "ski.v3.evaluate.1"
+FIRST_TEMPLATE_ID = "ski.v3.evaluate.1"
+TEMPLATE_ID = "ski.v3.evaluate.2"
+# A head has this line only where a jurisdiction is in doubt.
+DOUBT = "jurisdiction: "
+_DOUBTED = "obligations that may apply are not shown: the verdict is FLAG or DISCRETIONARY"
+# Conversions that the graph declares, and that it requires units, where it does.
+UNIT_SECTION = "unit conversions"
+REQUIRED_UNITS = "units are required: a measurement that names none is not compared"
 _OPENING = "<record>"
 _CLOSING = "</record>"
 _NEXT = "\n"
 _SAFE = bytes(sorted({*range(0x20, 0x7F)} - {*b"<>"}))
 _UNSAFE = re.compile(r"[^\x20-\x3b\x3d\x3f-\x7e]")
-_INSTRUCTIONS = f"""{TEMPLATE_ID}
+_INSTRUCTIONS = f"""
 You judge one telemetry record against the obligations of one rule, and write one JSON object with the keys reasoning, \
 formalizable_assertions, kg_citations, verdict, in this order.
 reasoning: for each obligation the first place where limit and observed differ, and which is larger.
@@ -68,29 +76,52 @@ class Prompt(Struct, frozen=True, gc=False):
     hash: Digest
 
 
-def render_head(part: RuleSlice | None, *, is_mapped: bool) -> PromptHead:
-    """Instructions and nodes; `part` is None where there is no rule to show."""
-    lines = [_INSTRUCTIONS, f"subject: {'known' if is_mapped else 'unknown'}"]
-    if part is not None:
-        lines += _section("rule", "r", (part.rule,))
-        lines += _section("obligations", "o", part.obligations)
-        lines += _section("definitions", "d", part.definitions)
-        lines += _section("exemptions", "x", part.exemptions)
-        lines += _section("precedents", "p", part.precedents)
-        lines += _section("jurisdictions", "j", part.jurisdictions)
-        lines += _section("citations", "c", part.citations)
-        lines += _links(part)
+def render_head(part: RuleSlice | None, *, is_mapped: bool, template_id: str = TEMPLATE_ID) -> PromptHead:
+    """Render instructions and nodes; `part` is None where there is no rule to show."""
+    lines = [template_id + _INSTRUCTIONS, f"subject: {'known' if is_mapped else 'unknown'}", *node_sections(part)]
     text = "\n".join(lines) + "\n"
     return PromptHead(text, sha256(text.encode()))
 
 
+def node_sections(part: RuleSlice | None) -> list[str]:
+    """Render each node of the slice as one line of canonical JSON, under the title of its kind."""
+    if part is None:
+        return []
+    return [
+        *slice_notes(part),
+        *_section("rule", "r", (part.rule,)),
+        *_section("obligations", "o", part.obligations),
+        *_section("definitions", "d", part.definitions),
+        *_section("exemptions", "x", part.exemptions),
+        *_section("precedents", "p", part.precedents),
+        *_section("jurisdictions", "j", part.jurisdictions),
+        *_section("citations", "c", part.citations),
+        *_links(part),
+    ]
+
+
+def slice_notes(part: RuleSlice) -> list[str]:
+    """Say what else decides: a jurisdiction in doubt, conversions of units, and that units are required."""
+    doubt = [] if part.doubt is None else [f"{DOUBT}{part.doubt}; {_DOUBTED}"]
+    if not (part.units or part.requires_units):
+        return doubt
+    units = [UNIT_SECTION, *(_line(one) for one in conversion_lines(part.units))]
+    return [*doubt, *units, *([REQUIRED_UNITS] if part.requires_units else [])]
+
+
 def render_prompt(
-    head: PromptHead, lines: Sequence[CaseLine], telemetry: Telemetry, facts: Mapping[str, WindowFact]
+    head: PromptHead,
+    lines: Sequence[CaseLine],
+    telemetry: Telemetry,
+    facts: Mapping[str, WindowFact],
+    converted: Sequence[Mapping[str, object]] = (),
 ) -> Prompt:
     """INVARIANT: the prompt ends where the answer begins, and holds nothing of the graph but the slice."""
     record, readings = fenced(telemetry.canonical.decode()), telemetry.readings
     shown = [line(readings, facts) for line in lines]
-    told = [*_fact_lines(facts), "case", *shown] if facts else ["case", *shown]
+    told = [*fact_lines(facts), "case", *shown] if facts else ["case", *shown]
+    if converted:
+        told[-1 - len(shown) : -1 - len(shown)] = ["converted", *(_line(one) for one in converted)]
     tail = f"{_OPENING}\n{record}\n{_CLOSING}\n{_NEXT.join(told)}\nanswer\n"
     state = head.state.copy()
     state.update(tail.encode())
@@ -124,5 +155,6 @@ def _links(part: RuleSlice) -> list[str]:
     return ["edges", *(_line(edge) for edge in edges)] if edges else []
 
 
-def _fact_lines(facts: Mapping[str, WindowFact]) -> list[str]:
+def fact_lines(facts: Mapping[str, WindowFact]) -> list[str]:
+    """Render what windows came to, under their title."""
     return ["windows", *(_line(facts[name]) for name in sorted(facts))]

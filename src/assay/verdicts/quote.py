@@ -23,16 +23,6 @@ from msgspec import Struct
 from assay.kernel.digest import Digest, parse_digest, raw_digest
 from assay.verdicts.errors import MalformedQuoteError, QuoteMismatchError, QuoteSignatureError
 
-__all__ = [
-    "BOOT_REGISTERS",
-    "ZERO_REGISTER",
-    "Quoted",
-    "WeightQuote",
-    "measured_register",
-    "parse_quoted",
-    "verify_quote",
-]
-
 ZERO_REGISTER = bytes(32)
 # What firmware and boot loader measured, from the first instruction on.
 BOOT_REGISTERS = tuple(range(8))

@@ -18,17 +18,6 @@ from assay.kernel.transcript import Transcript
 from assay.verdicts.errors import ReceiptFormError, ReceiptGrammarError
 from assay.verdicts.reason import Decoding, ReasonRequest
 
-__all__ = [
-    "RECEIPT_FORMAT",
-    "ReceiptFile",
-    "Replied",
-    "metadata_of",
-    "parse_receipt",
-    "question_of",
-    "render_receipt",
-    "reply_of",
-]
-
 _T = TypeVar("_T")
 RECEIPT_FORMAT: Final = "assay-inference-receipt/1"
 _LIMITS = Limits(max_bytes=16 * 1024 * 1024, max_depth=CANONICAL_LIMITS.max_depth + 4, binary64_integers=True)
@@ -62,6 +51,7 @@ class Replied(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     is_complete: bool
     token_ids: tuple[int, ...]
     logprobs: tuple[float, ...] | None = None
+    notation: str | None = None
 
 
 def render_receipt(receipt: ReceiptFile) -> bytes:

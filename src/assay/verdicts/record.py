@@ -8,7 +8,7 @@ never reach an envelope (SKI 4.3); that the model made them stays visible in `di
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from msgspec import Raw, Struct, to_builtins
+from msgspec import UNSET, Raw, Struct, UnsetType, to_builtins
 from msgspec.structs import replace
 
 from assay.kernel.ids import TenantId
@@ -41,18 +41,14 @@ from assay.verdicts.govern import Ruling, Standing
 from assay.verdicts.predicate import Judgement
 from assay.verdicts.reason import RawReply, ReasonRequest
 from assay.verdicts.reply import MAX_REPLY_BYTES
+from assay.verdicts.rulings import Rulings
+from assay.verdicts.slice import PlaceDoubt
 from assay.verdicts.telemetry import Telemetry
 from assay.verdicts.verify import Verification
 from assay.verdicts.window_fact import WindowFact
 
-__all__ = [
-    "VerdictBody",
-    "columns_of",
-    "draft_verdict",
-    "recorded_request",
-    "recorded_response",
-    "seal_envelope",
-]
+# What a note about a jurisdiction in doubt starts with.
+DOUBT_NOTE = "jurisdiction.doubt: "
 
 
 class VerdictBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
@@ -60,7 +56,8 @@ class VerdictBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
     `subject` is the node that the record is about, by whose records windows look back; a record may name it otherwise.
 
-    `telemetry` are the bytes that were hashed.
+    `telemetry` are the bytes that were hashed. `rulings` are those that it was judged by, absent for the first;
+    `doubt` is why obligations that are scoped to a jurisdiction were left out, absent where none was.
     """
 
     telemetry: Raw | None
@@ -70,6 +67,8 @@ class VerdictBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     judgements: tuple[Judgement, ...]
     window_facts: tuple[WindowFact, ...] = ()
     held_entry: str | None = None
+    rulings: Rulings | UnsetType = UNSET
+    doubt: PlaceDoubt | UnsetType = UNSET
 
 
 def seal_envelope(
@@ -150,6 +149,8 @@ def draft_verdict(
         ruling=ruling,
         judgements=verification.judgements,
         window_facts=tuple([facts[name] for name in sorted(facts)]) if facts else (),
+        rulings=UNSET if docket.rulings is Rulings.FIRST else docket.rulings,
+        doubt=docket.doubt or UNSET,
     )
     draft = Draft(
         tenant_id=tenant_id,
@@ -193,7 +194,9 @@ def recorded_response(reply: RawReply) -> dict[str, object]:
     kept = {"text": text[:MAX_REPLY_BYTES], "characters": len(reply.text), "is_complete": reply.is_complete}
     tokens = {} if reply.token_ids is None else {"token_ids": list(reply.token_ids)}
     chances = {} if reply.logprobs is None else {"logprobs": list(reply.logprobs)}
-    return {**kept, **tokens, **chances}
+    notation = {} if reply.notation is None else {"notation": reply.notation}
+    unbound = {} if reply.is_bound else {"is_bound": False}
+    return {**kept, **tokens, **chances, **notation, **unbound}
 
 
 def _citations(docket: Docket, answer: ModelAnswer) -> tuple[tuple[KgCitation, ...], tuple[str, ...]]:
@@ -210,6 +213,8 @@ def _citations(docket: Docket, answer: ModelAnswer) -> tuple[tuple[KgCitation, .
 def _notes(docket: Docket, ruling: Ruling) -> tuple[str, ...]:
     is_empty = docket.is_mapped and not docket.checks
     empty = ("slice.empty: the subject is known, and no obligation applies to this record",) if is_empty else ()
+    if docket.doubt is not None:
+        empty = (*empty, f"{DOUBT_NOTE}jurisdiction {docket.doubt}; at best DISCRETIONARY")
     if ruling.standing is Standing.HELD:
         return (*empty, f"verdict.held: {ruling.reason}")
     if ruling.verdict is ruling.model_verdict:

@@ -1,7 +1,8 @@
 """Replay (SKI 8): the six steps as comparisons of what was recorded with what was fetched and computed again.
 
 recorded entry + what could be had again -> compare_replay -> Replay; many replays -> summarise_replays
-A step for which nothing could be had was not checked, and an entry with such a step is not a match.
+A step for which nothing could be had was not checked, and an entry with such a step is not a match. Data that is there
+and is not what was recorded is a divergence of its step, with both hashes; data that is gone leaves it incomplete.
 """
 
 from collections import Counter
@@ -12,19 +13,6 @@ from msgspec import Struct
 
 from assay.kernel.digest import Digest
 from assay.verdicts.envelope import ModelProvenance, VerdictPath, VerifierResult
-
-__all__ = [
-    "Recorded",
-    "Recovered",
-    "Replay",
-    "ReplayResult",
-    "ReplayStep",
-    "ReplaySummary",
-    "StepFinding",
-    "StepResult",
-    "compare_replay",
-    "summarise_replays",
-]
 
 _FIRST_MAJOR = 3
 
@@ -76,7 +64,8 @@ class Recovered(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What was fetched and computed again; None is what could not be had.
 
     `within_tolerance` is a receipt scheme's word on two transcripts that are not equal (SKI 8.2). `next_previous_hash`
-    is what the next entry says came before it, and `is_last` that there is no next one.
+    is what the next entry says came before it, and `is_last` that there is no next one. `altered` are steps whose data
+    is there and is not what it was, `missing` those whose data is not, each with what is known of it.
     """
 
     kg_version_hash: Digest | None = None
@@ -89,6 +78,8 @@ class Recovered(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     entry_hash: Digest | None = None
     next_previous_hash: Digest | None = None
     is_last: bool = False
+    altered: dict[ReplayStep, str] = {}
+    missing: dict[ReplayStep, str] = {}
 
 
 class StepFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -115,7 +106,7 @@ def compare_replay(recorded: Recorded, recovered: Recovered) -> Replay:
     if _major(recorded.schema_version) < _FIRST_MAJOR or recorded.provenance is None:
         return Replay(sequence_number=recorded.sequence_number, result=ReplayResult.SKIPPED_PRE_V3)
     provenance = recorded.provenance
-    steps = (
+    compared = (
         _compared(ReplayStep.GRAPH, provenance.kg_version_hash, recovered.kg_version_hash),
         _compared(ReplayStep.WEIGHTS, provenance.model_weight_hash, recovered.model_weight_hash),
         _compared(ReplayStep.PROMPT, provenance.prompt_template_hash, recovered.prompt_hash),
@@ -123,7 +114,18 @@ def compare_replay(recorded: Recorded, recovered: Recovered) -> Replay:
         _verifier(recorded.verifier_result, recovered.verifier_result),
         _chain(recorded, recovered),
     )
+    steps = tuple(_with_cause(step, recovered) for step in compared)
     return Replay(sequence_number=recorded.sequence_number, result=_result(steps), steps=steps)
+
+
+def _with_cause(found: StepFinding, recovered: Recovered) -> StepFinding:
+    """What is known of data that is not what it was, or is gone, in the place of a step that says neither."""
+    altered, missing = recovered.altered.get(found.step), recovered.missing.get(found.step)
+    if altered is not None and found.result is not StepResult.DIVERGED:
+        return StepFinding(step=found.step, result=StepResult.DIVERGED, detail=altered)
+    if missing is not None and found.result is StepResult.NOT_CHECKED:
+        return StepFinding(step=found.step, result=StepResult.NOT_CHECKED, detail=missing)
+    return found
 
 
 def summarise_replays(replays: Iterable[Replay]) -> ReplaySummary:

@@ -10,16 +10,15 @@ from typing import Any
 
 from msgspec import MsgspecError, Struct, UnsetType, convert, json
 
-from assay.identity.problem import shortened
 from assay.kernel.canonical import MAX_SAFE_INTEGER
 from assay.kernel.errors import JsonError
 from assay.kernel.json_text import JsonValue, Limits, parse_json
 from assay.verdicts._problem import InputProblem, InputProblemCode
+from assay.verdicts._tell import Teller, teller_of
 from assay.verdicts.comparison import PlainOperand, nfc
 from assay.verdicts.envelope import CitationRole, FormalizableAssertion, ModelAnswer, Verdict
 from assay.verdicts.grammar import MAX_REASONING
-
-__all__ = ["MAX_ITEMS", "MAX_REPLY_BYTES", "Reply", "parse_reply"]
+from assay.verdicts.rulings import CURRENT, Rulings
 
 MAX_REPLY_BYTES = 256 * 1024
 # More assertions or citations than any grammar has room for.
@@ -42,7 +41,7 @@ class Reply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=Fa
     problems: tuple[InputProblem, ...] = ()
 
 
-def parse_reply(text: str, choices: Sequence[Verdict]) -> Reply:
+def parse_reply(text: str, choices: Sequence[Verdict], *, rulings: Rulings = CURRENT) -> Reply:
     """Total: any text is an answer or a list of problems."""
     answer = _read_quickly(text)
     if answer is not None and answer.verdict in choices:
@@ -51,7 +50,7 @@ def parse_reply(text: str, choices: Sequence[Verdict]) -> Reply:
         value = parse_json(text, limits=_LIMITS)
     except JsonError as error:
         return Reply(answer=None, problems=(_problem("", InputProblemCode.FORM, f"{error.code}: {error}"),))
-    problems = _problems(value, choices)
+    problems = _problems(value, choices, teller_of(rulings))
     if problems:
         return Reply(answer=None, problems=tuple(problems))
     return Reply(answer=convert(_normal(value), ModelAnswer))
@@ -97,9 +96,17 @@ def _normal(value: JsonValue) -> JsonValue:
     return {name: _normal(part) for name, part in value.items()} if isinstance(value, dict) else value
 
 
-def _problems(value: JsonValue, choices: Sequence[Verdict]) -> list[InputProblem]:
+class _Problems(list[InputProblem]):
+    """Problems found so far, and how to tell of the next one."""
+
+    def __init__(self, tell: Teller) -> None:
+        super().__init__()
+        self.tell = tell
+
+
+def _problems(value: JsonValue, choices: Sequence[Verdict], tell: Teller) -> list[InputProblem]:
     """Every one of them, in the order of the fields."""
-    problems: list[InputProblem] = []
+    problems = _Problems(tell)
     fields = _members(value, "", _ANSWER, (), problems)
     _require_text(fields, "reasoning", "", problems, limit=MAX_REASONING)
     for place, one in enumerate(_items(fields, "formalizable_assertions", problems)):
@@ -108,25 +115,25 @@ def _problems(value: JsonValue, choices: Sequence[Verdict]) -> list[InputProblem
         _citation_problems(one, f"kg_citations[{place}]", problems)
     open_choices = ", ".join(choices)
     if "verdict" in fields and fields["verdict"] not in choices:
-        got = shortened(ascii(fields["verdict"]))
+        got = tell.json(fields["verdict"])
         problems.append(_problem("verdict", InputProblemCode.CHOICE, f"expected one of {open_choices}, got `{got}`"))
     return problems
 
 
-def _assertion_problems(value: JsonValue, path: str, problems: list[InputProblem]) -> None:
+def _assertion_problems(value: JsonValue, path: str, problems: _Problems) -> None:
     fields = _members(value, path, _ASSERTION, ("window_seconds",), problems)
     for name in ("predicate", "metric", "obligation_id"):
         _require_text(fields, name, f"{path}.", problems)
     for name, is_list_allowed in (("value", True), ("observed", False)):
         _require_scalars(fields, name, path, problems, is_list_allowed=is_list_allowed)
     if "satisfied" in fields and not isinstance(fields["satisfied"], bool):
-        problems.append(_type_problem(f"{path}.satisfied", "true or false", fields["satisfied"]))
+        problems.append(_type_problem(problems.tell, f"{path}.satisfied", "true or false", fields["satisfied"]))
     window = fields.get("window_seconds", 0)
     if isinstance(window, bool) or not isinstance(window, int | float):
-        problems.append(_type_problem(f"{path}.window_seconds", "a number", window))
+        problems.append(_type_problem(problems.tell, f"{path}.window_seconds", "a number", window))
 
 
-def _citation_problems(value: JsonValue, path: str, problems: list[InputProblem]) -> None:
+def _citation_problems(value: JsonValue, path: str, problems: _Problems) -> None:
     fields = _members(value, path, _CITATION, (), problems)
     for name in _CITATION:
         _require_text(fields, name, f"{path}.", problems)
@@ -137,10 +144,10 @@ def _citation_problems(value: JsonValue, path: str, problems: list[InputProblem]
 
 
 def _members(
-    value: JsonValue, path: str, required: Sequence[str], optional: Sequence[str], problems: list[InputProblem]
+    value: JsonValue, path: str, required: Sequence[str], optional: Sequence[str], problems: _Problems
 ) -> Mapping[str, JsonValue]:
     if not isinstance(value, dict):
-        problems.append(_type_problem(path, "an object", value))
+        problems.append(_type_problem(problems.tell, path, "an object", value))
         return {}
     dot = f"{path}." if path else ""
     absent = [name for name in required if name not in value]
@@ -148,48 +155,48 @@ def _members(
         _problem(dot + name, InputProblemCode.REQUIRED, f"expected `{name}`, got nothing") for name in absent
     )
     for name in sorted(value.keys() - {*required, *optional}):
-        shown = ascii(name)[1:-1][:80]
+        shown = problems.tell.text(name)[:80]
         problems.append(_problem(dot + shown, InputProblemCode.UNKNOWN_FIELD, f"expected one of {', '.join(required)}"))
     return value
 
 
-def _items(fields: Mapping[str, JsonValue], name: str, problems: list[InputProblem]) -> list[Any]:
+def _items(fields: Mapping[str, JsonValue], name: str, problems: _Problems) -> list[Any]:
     value = fields.get(name, [])
     if isinstance(value, list) and len(value) > MAX_ITEMS:
         problems.append(_problem(name, InputProblemCode.SIZE, f"expected at most {MAX_ITEMS}, got {len(value)}"))
         return []
     if isinstance(value, list):
         return value
-    problems.append(_type_problem(name, "a list", value))
+    problems.append(_type_problem(problems.tell, name, "a list", value))
     return []
 
 
 def _require_text(
-    fields: Mapping[str, JsonValue], name: str, prefix: str, problems: list[InputProblem], limit: int = MAX_REPLY_BYTES
+    fields: Mapping[str, JsonValue], name: str, prefix: str, problems: _Problems, limit: int = MAX_REPLY_BYTES
 ) -> None:
     if name not in fields:
         return
     value = fields[name]
     if not isinstance(value, str):
-        problems.append(_type_problem(prefix + name, "a text", value))
+        problems.append(_type_problem(problems.tell, prefix + name, "a text", value))
     elif len(value) > limit or "\0" in value:
         message = f"expected at most {limit} characters and no U+0000, got {len(value)}"
         problems.append(_problem(prefix + name, InputProblemCode.TEXT, message))
 
 
 def _require_scalars(
-    fields: Mapping[str, JsonValue], name: str, path: str, problems: list[InputProblem], *, is_list_allowed: bool
+    fields: Mapping[str, JsonValue], name: str, path: str, problems: _Problems, *, is_list_allowed: bool
 ) -> None:
     value = fields.get(name)
     parts = value if is_list_allowed and isinstance(value, list) else [value]
     if any(isinstance(part, list | dict) for part in parts):
-        problems.append(_type_problem(f"{path}.{name}", "a scalar", value))
+        problems.append(_type_problem(problems.tell, f"{path}.{name}", "a scalar", value))
     if any(isinstance(part, str) and "\0" in part for part in parts):
         problems.append(_problem(f"{path}.{name}", InputProblemCode.TEXT, "expected no U+0000"))
 
 
-def _type_problem(path: str, expected: str, value: object) -> InputProblem:
-    got = "nothing" if value is None else type(value).__name__
+def _type_problem(tell: Teller, path: str, expected: str, value: object) -> InputProblem:
+    got = tell.kind(value)
     return _problem(path, InputProblemCode.TYPE, f"expected {expected}, got {got}")
 
 

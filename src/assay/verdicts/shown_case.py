@@ -15,8 +15,6 @@ from assay.verdicts.case import Case, CaseObligation, open_case, parse_case
 from assay.verdicts.graph.edge import EdgeType
 from assay.verdicts.window_fact import WindowFact
 
-__all__ = ["find_case"]
-
 _RECORD = re.compile(r"\n<record>\n(?P<record>\{.*\})\n</record>\n(?:windows\n(?P<windows>(?:\{.*\}\n)+))?case\n")
 _NODE = re.compile(r"(?P<letter>[ox])\d+ (?P<node>\{.*\})")
 _EDGES = "edges"

@@ -5,11 +5,13 @@ index + subject + instant + declared jurisdiction -> Slice, one part for each ru
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from enum import StrEnum
 from itertools import chain
 from typing import NamedTuple, TypeVar
 from unicodedata import normalize
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.kernel.instant import Instant
 from assay.verdicts.graph.edge import Edge
@@ -28,10 +30,17 @@ from assay.verdicts.graph.node import (
     Subject,
 )
 from assay.verdicts.graph.obligation import Obligation
-
-__all__ = ["RuleSlice", "Slice", "Slicer", "slice_graph"]
+from assay.verdicts.graph.unit import Conversion, UnitTable
+from assay.verdicts.rulings import Rulings
 
 _MOST_KEPT = 4096
+
+
+class PlaceDoubt(StrEnum):
+    """Why nobody knows whether obligations that are scoped to a jurisdiction apply to a record."""
+
+    UNDECLARED = "not declared"
+    UNKNOWN = "unknown"
 
 
 class RuleSlice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
@@ -39,7 +48,9 @@ class RuleSlice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, g
 
     `edges` lead from these nodes to these nodes, the rule's own first, then obligation by obligation. `jurisdictions`
     are those through which an obligation applies. A rule none of whose obligations applies has no obligations here,
-    and nothing that hangs on them.
+    and nothing that hangs on them. `doubt` is set where the rule has scoped obligations in force, and the record does
+    not say, in words that the graph knows, whether it lies in their scope. `units` are conversions into the units of
+    these obligations.
     """
 
     rule: Rule
@@ -50,6 +61,9 @@ class RuleSlice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, g
     jurisdictions: tuple[Jurisdiction, ...] = ()
     citations: tuple[Citation, ...] = ()
     edges: tuple[Edge, ...] = ()
+    doubt: PlaceDoubt | None = None
+    units: tuple[Conversion, ...] = ()
+    requires_units: bool = False
 
     @property
     def tier(self) -> RiskTier:
@@ -60,7 +74,8 @@ class Slice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`subject` is None where the graph does not have it (NULL_UNMAPPED).
 
     `jurisdiction` is the declared one as a node of the graph; None where none was declared, or one that the graph does
-    not know: then only obligations without a scope apply.
+    not know: then only obligations without a scope apply. `is_by_metric`: a flat graph has the metric that the name
+    ends with, and not the subject itself.
     """
 
     asked: str
@@ -69,6 +84,7 @@ class Slice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     subject: Subject | None = None
     jurisdiction: NodeId | None = None
     rules: tuple[RuleSlice, ...] = ()
+    is_by_metric: bool = False
 
     @property
     def is_displaced(self) -> bool:
@@ -78,8 +94,11 @@ class Slice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def subject_id(self) -> str:
-        """The id of the subject, however the record named it: records under its id and its name belong together."""
-        return self.asked if self.subject is None else self.subject.id
+        """The id of the subject, however the record named it: records under its id and its name belong together.
+
+        Those of two subjects that only share a metric do not.
+        """
+        return self.asked if self.subject is None or self.is_by_metric else self.subject.id
 
 
 _N = TypeVar("_N", bound=Node)
@@ -91,8 +110,16 @@ def slice_graph(index: GraphIndex, subject: str, *, as_of: Instant, jurisdiction
     """What applies to this subject at that instant in that jurisdiction; an unknown subject has no rules."""
     asked, declared = _normal(subject), None if jurisdiction is None else _normal(jurisdiction)
     node, place = index.find_subject(asked), index.find_jurisdiction(declared)
-    rules = () if node is None else _rules(index, node.id, place, as_of)
-    return Slice(asked=asked, as_of=as_of, declared=declared, subject=node, jurisdiction=place, rules=rules)
+    doubt = _place_doubt(index, declared, place)
+    return Slice(
+        asked=asked,
+        as_of=as_of,
+        declared=declared,
+        subject=node,
+        jurisdiction=place,
+        rules=() if node is None else _rules(index, node.id, place, doubt, as_of),
+        is_by_metric=index.find_measured(asked) is not None,
+    )
 
 
 class _Asked(NamedTuple):
@@ -102,6 +129,8 @@ class _Asked(NamedTuple):
     declared: str | None
     subject: Subject | None
     place: NodeId | None
+    doubt: PlaceDoubt | None
+    is_by_metric: bool
     starts: list[Instant]
     ends: list[Instant]
 
@@ -121,12 +150,20 @@ class Slicer:
     def slice(self, subject: str, *, as_of: Instant, jurisdiction: str | None = None) -> Slice:
         """What applies to this subject at that instant in that jurisdiction."""
         known = self._asked.get((subject, jurisdiction)) or self._look_up(subject, jurisdiction)
-        asked, declared, node, place, starts, ends = known
+        asked, declared, node, place, doubt, is_by_metric, starts, ends = known
         if node is None:
             return Slice(asked=asked, as_of=as_of, declared=declared, jurisdiction=place)
-        key = (node.id, place, bisect_right(starts, as_of), bisect_left(ends, as_of))
-        rules = self._rules.get(key) or self._make(key, node.id, place, as_of)
-        return Slice(asked=asked, as_of=as_of, declared=declared, subject=node, jurisdiction=place, rules=rules)
+        key = (node.id, place, doubt, bisect_right(starts, as_of), bisect_left(ends, as_of))
+        rules = self._rules.get(key) or self._make(key, node.id, place, doubt, as_of)
+        return Slice(
+            asked=asked,
+            as_of=as_of,
+            declared=declared,
+            subject=node,
+            jurisdiction=place,
+            rules=rules,
+            is_by_metric=is_by_metric,
+        )
 
     def _look_up(self, subject: str, jurisdiction: str | None) -> _Asked:
         """Anybody may name subjects that no graph has, so that not all that were asked for are kept."""
@@ -135,15 +172,22 @@ class Slicer:
         if len(self._asked) >= _MOST_KEPT:
             self._asked.clear()
         starts, ends = ([], []) if node is None else self._dates_of(node.id)
-        known = self._asked[subject, jurisdiction] = _Asked(asked, declared, node, place, starts, ends)
+        doubt, is_by_metric = _place_doubt(self._index, declared, place), self._index.find_measured(asked) is not None
+        known = _Asked(asked, declared, node, place, doubt, is_by_metric, starts, ends)
+        self._asked[subject, jurisdiction] = known
         return known
 
     def _make(
-        self, key: tuple[object, ...], subject: NodeId, place: NodeId | None, as_of: Instant
+        self,
+        key: tuple[object, ...],
+        subject: NodeId,
+        place: NodeId | None,
+        doubt: PlaceDoubt | None,
+        as_of: Instant,
     ) -> tuple[RuleSlice, ...]:
         if len(self._rules) >= _MOST_KEPT:
             self._rules.clear()
-        rules = self._rules[key] = _rules(self._index, subject, place, as_of)
+        rules = self._rules[key] = _rules(self._index, subject, place, doubt, as_of)
         return rules
 
     def _dates_of(self, subject: NodeId) -> tuple[list[Instant], list[Instant]]:
@@ -153,15 +197,43 @@ class Slicer:
         return starts, ends
 
 
-def _rules(index: GraphIndex, subject: NodeId, place: NodeId | None, as_of: Instant) -> tuple[RuleSlice, ...]:
+def _rules(
+    index: GraphIndex, subject: NodeId, place: NodeId | None, doubt: PlaceDoubt | None, as_of: Instant
+) -> tuple[RuleSlice, ...]:
     places = index.chain(place)
     # SKI 5.1: 1. the rules whose `applies_to` leads to the subject, each with the rest of the six steps.
-    return tuple(
+    found = tuple(
         [
             _rule_slice(rule, applies, index, as_of=as_of, places=places)
             for rule, applies in index.rules.get(subject, ())
         ]
     )
+    if index.units.by_target or index.units.is_required:
+        found = tuple([_with_units(part, index.units) for part in found])
+    if doubt is None or not index.has_scopes:
+        return found
+    applied = [rule for rule, _ in index.rules.get(subject, ())]
+    return tuple(
+        [
+            replace(part, doubt=doubt) if _has_scoped(rule, as_of) else part
+            for part, rule in zip(found, applied, strict=True)
+        ]
+    )
+
+
+def _with_units(part: RuleSlice, units: UnitTable) -> RuleSlice:
+    return replace(part, units=units.into(one.unit for one in part.obligations), requires_units=units.is_required)
+
+
+def _place_doubt(index: GraphIndex, declared: str | None, place: NodeId | None) -> PlaceDoubt | None:
+    """Whether a record leaves open where it belongs; a universal name declares no place in particular."""
+    if place is not None or index.rulings is Rulings.FIRST:
+        return None
+    return PlaceDoubt.UNDECLARED if declared is None or declared.lower() in UNIVERSAL else PlaceDoubt.UNKNOWN
+
+
+def _has_scoped(indexed: IndexedRule, as_of: Instant) -> bool:
+    return any(part.scopes is not None and part.obligation.is_in_force(as_of) for part in indexed.obligations)
 
 
 def _normal(text: str) -> str:

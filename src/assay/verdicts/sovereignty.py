@@ -6,7 +6,7 @@ Adapters say where things are; nothing here looks anything up.
 
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import Digest
@@ -15,22 +15,6 @@ from assay.kernel.instant import Instant
 from assay.kernel.json_text import JsonValue
 from assay.kernel.signature import SignedKind, signing_message
 from assay.verdicts.graph.open import SovereigntyMode
-
-__all__ = [
-    "SOVEREIGN_BACKENDS",
-    "AnchorSource",
-    "Attestation",
-    "Place",
-    "PlaceKind",
-    "SovereigntyCheck",
-    "SovereigntyFacts",
-    "SovereigntyFinding",
-    "TrustAnchor",
-    "check_sovereignty",
-    "is_local",
-    "may_start",
-    "sovereignty_message",
-]
 
 # SKI 6.2 names the first three; the judge runs in this process or a child of it. Any other one the operator must tag.
 SOVEREIGN_BACKENDS = frozenset({"ollama", "vllm", "llama.cpp", "judge"})
@@ -97,6 +81,7 @@ class Attestation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     `egress_channels` are all the ways out that the operator configured, none of them on the evaluation path.
     `measured_entry` is the ledger's entry with the TPM's word about the weights, None where there is none (SKI 9.3).
+    `receipts` says whether every verdict has one, and where not, that Level 3 is not claimed; 0.1.0 did not say it.
     """
 
     model_weight_hash: Digest
@@ -110,6 +95,7 @@ class Attestation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     egress_attempts_total: int = 0
     deployment_local: tuple[str, ...] = ()
     measured_entry: Digest | None = None
+    receipts: str | UnsetType = UNSET
 
 
 def check_sovereignty(facts: SovereigntyFacts) -> tuple[SovereigntyFinding, ...]:

@@ -23,20 +23,6 @@ from assay.kernel.json_text import JsonValue, Limits, parse_json
 from assay.verdicts._problem import InputProblem, InputProblemCode
 from assay.verdicts.errors import TelemetryConflictError, TelemetryError, TelemetrySkewError
 
-__all__ = [
-    "MAX_READINGS",
-    "MAX_TEXT",
-    "Reading",
-    "Scalar",
-    "SkewLimits",
-    "Telemetry",
-    "check_skew",
-    "find_reading",
-    "is_repeat",
-    "parse_telemetry",
-    "recorded_readings",
-]
-
 Scalar: TypeAlias = bool | int | float | str | None
 
 MAX_BYTES = 64 * 1024

@@ -6,11 +6,12 @@ It is total: whatever a model writes, there is a result. It never touches the ve
     LLM_CONTRADICTION           the model's own observed value does not bear out its own `satisfied`
     NEURO_SYMBOLIC_DIVERGENCE   predicate, operand, metric, window, observation, truth, citation or verdict is another;
                                 or an unmet obligation was passed over in silence
-    UNVERIFIABLE                nothing is wrong, and something could not be checked
-    AGREED                      everything that can be computed was, and is as the model says
+    UNVERIFIABLE                nothing is wrong, and the verdict hangs on what could not be checked, or nothing was
+    AGREED                      what can be checked is as the model says, and the verdict is the same whatever the rest
+                                turns out to be: a determined breach is a FLAG whatever else is missing
 
 The first of these that applies is the status; every finding is listed, whatever the status. A divergence starts with
-one of the codes of `Divergence`.
+one of the codes of `Divergence`. Under the first rulings anything that could not be checked was UNVERIFIABLE.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from enum import StrEnum
 
 from msgspec import UNSET, Struct
 
-from assay.identity.problem import shortened
+from assay.verdicts._tell import Teller, teller_of
 from assay.verdicts.comparison import PlainOperand, is_same
 from assay.verdicts.docket import Docket
 from assay.verdicts.envelope import (
@@ -30,10 +31,10 @@ from assay.verdicts.envelope import (
     VerifierStatus,
 )
 from assay.verdicts.predicate import Check, Doubt, Judgement, Outcome, judge, meets, observe
+from assay.verdicts.rulings import Rulings
+from assay.verdicts.slice import PlaceDoubt
 from assay.verdicts.telemetry import Scalar, Telemetry
 from assay.verdicts.window_fact import WindowFact
-
-__all__ = ["Divergence", "Verification", "expected_verdict", "judge_all", "verify"]
 
 
 class Divergence(StrEnum):
@@ -54,6 +55,8 @@ class Divergence(StrEnum):
     CITATION_OUTSIDE = "citation.outside_slice"
     CITATION_VERSION = "citation.version"
     CITATION_ROLE = "citation.role"
+    PLACE_UNDECLARED = "jurisdiction.undeclared"
+    PLACE_UNKNOWN = "jurisdiction.unknown"
     VERDICT = "verdict.mismatch"
     UNKNOWN_TYPE = "obligation.unknown_type"
     UNDETERMINED = "obligation.undetermined"
@@ -61,6 +64,7 @@ class Divergence(StrEnum):
     UNPARSED = "reply.unparsed"
     UNFINISHED = "reply.unfinished"
     UNAVAILABLE = "reply.unavailable"
+    UNBOUND = "model.grammar_unbound"
     MORE = "more"
 
 
@@ -93,21 +97,26 @@ def verify(
     answer: ModelAnswer,
     *,
     error: str | None = None,
+    notice: str | None = None,
 ) -> Verification:
-    """Check an answer. `error` says why there is no readable one, if so; it is recorded as a divergence (SKI 5.2)."""
-    if error is None:
+    """Check an answer. `error` says why there is no readable one, if so; it is recorded as a divergence (SKI 5.2).
+
+    `notice` says what else is wrong with how a readable one was had; it is recorded too, and decides nothing.
+    """
+    if error is None and notice is None:
         agreed = _quick_agreement(docket, telemetry, answer)
         if agreed is not None:
             return agreed
     judgements = judge_all(docket, telemetry, facts)
-    expected = expected_verdict(judgements, is_mapped=docket.is_mapped)
+    expected = expected_verdict(judgements, is_mapped=docket.is_mapped, doubt=docket.doubt)
     observed = {check.obligation_id: observe(check, telemetry.readings, facts) for check in docket.checks}
     findings = list(_findings(docket, judgements, observed, expected, answer, error))
+    noticed = [] if notice is None else [(_UNSURE, notice)]
     return Verification(
         result=VerifierResult(
-            status=_status(findings),
+            status=_status(docket, judgements, findings, answer, error),
             checked_assertions=sum(_is_checked(docket, one) for one in answer.formalizable_assertions),
-            divergences=_lines(findings),
+            divergences=_lines([*findings, *noticed]),
         ),
         judgements=judgements,
         expected=expected,
@@ -120,15 +129,20 @@ def judge_all(docket: Docket, telemetry: Telemetry, facts: Mapping[str, WindowFa
     return tuple([judge(check, readings, facts) for check in docket.checks])
 
 
-def expected_verdict(judgements: Sequence[Judgement], *, is_mapped: bool) -> Verdict:
-    """What the judgements come to within one rule."""
+def expected_verdict(judgements: Sequence[Judgement], *, is_mapped: bool, doubt: PlaceDoubt | None = None) -> Verdict:
+    """What the judgements come to within one rule; with a jurisdiction in doubt, at best DISCRETIONARY."""
     if not is_mapped:
         return Verdict.NULL_UNMAPPED
+    determined = _determined_verdict(judgements)
+    return determined if doubt is None or determined is Verdict.FLAG else Verdict.DISCRETIONARY
+
+
+def _determined_verdict(judgements: Sequence[Judgement]) -> Verdict:
     open_ones = [judgement for judgement in judgements if judgement.outcome is not _SATISFIED]
     if not open_ones:
         return Verdict.CLEAR
     outcomes = {judgement.outcome for judgement in open_ones}
-    if any(judgement.doubt in _HUMAN for judgement in open_ones):
+    if _is_human(open_ones):
         return Verdict.DISCRETIONARY
     if Outcome.BREACHED in outcomes:
         return Verdict.FLAG
@@ -142,6 +156,8 @@ def _quick_agreement(docket: Docket, telemetry: Telemetry, answer: ModelAnswer) 
 
     INVARIANT: what is returned here is what the full comparison would return; a property test holds it to that.
     """
+    if docket.doubt is not None:
+        return None
     assertions, readings = answer.formalizable_assertions, telemetry.readings
     if len(assertions) != len(docket.agreements) or not assertions:
         return None
@@ -171,9 +187,56 @@ def _agreement(count: int) -> VerifierResult:
 _AGREED = tuple(_agreement(count) for count in range(64))
 
 
-def _status(findings: Iterable[_Finding]) -> VerifierStatus:
+def _status(
+    docket: Docket,
+    judgements: Sequence[Judgement],
+    findings: Iterable[_Finding],
+    answer: ModelAnswer,
+    error: str | None,
+) -> VerifierStatus:
     found = {status for status, _ in findings}
-    return next((status for status in _WORST if status in found), VerifierStatus.AGREED)
+    status = next((status for status in _WORST if status in found), VerifierStatus.AGREED)
+    if status is not _UNSURE or docket.rulings is Rulings.FIRST:
+        return status
+    if error is not None or not _is_compared(judgements, answer) or _hangs(docket, judgements):
+        return _UNSURE
+    return VerifierStatus.AGREED
+
+
+def _is_compared(judgements: Sequence[Judgement], answer: ModelAnswer) -> bool:
+    """Whether the model asserts anything that is determined; otherwise there was nothing to agree about."""
+    determined = {
+        judgement.obligation_id
+        for judgement in judgements
+        if judgement.truth is not None or judgement.outcome is Outcome.EXEMPT
+    }
+    return any(assertion.obligation_id in determined for assertion in answer.formalizable_assertions)
+
+
+def _hangs(docket: Docket, judgements: Sequence[Judgement]) -> bool:
+    """Whether what is undetermined could still change the verdict: its best end and its worst are two verdicts."""
+    ends = []
+    for is_met in (True, False):
+        settled = [
+            _settled(check, judgement, is_met=is_met)
+            for check, judgement in zip(docket.checks, judgements, strict=True)
+        ]
+        ends.append(_determined_verdict(settled))
+    best, worst = ends
+    # Scoped obligations that may apply could be breached as well: only what outranks a breach stands then.
+    fixed = (Verdict.FLAG,) if docket.doubt is not None and not _is_human(judgements) else tuple(Verdict)
+    return best is not worst or best not in fixed
+
+
+def _is_human(judgements: Iterable[Judgement]) -> bool:
+    return any(judgement.doubt in _HUMAN for judgement in judgements)
+
+
+def _settled(check: Check, judgement: Judgement, *, is_met: bool) -> Judgement:
+    """An obligation as it would be if everything about it were known, at best or at worst."""
+    if judgement.outcome is not Outcome.UNDETERMINED or judgement.doubt in _HUMAN:
+        return judgement
+    return check.satisfied if is_met else check.breached
 
 
 def _lines(findings: Sequence[_Finding]) -> tuple[str, ...]:
@@ -198,13 +261,16 @@ def _findings(
     error: str | None,
 ) -> Iterator[_Finding]:
     judged = {judgement.obligation_id: judgement for judgement in judgements}
+    tell = teller_of(docket.rulings)
     if error is not None:
         yield _UNSURE, error
     seen: set[str] = set()
     for assertion in answer.formalizable_assertions:
         yield from _assertion_findings(docket, judged, observed, assertion, seen)
     for check, judgement in zip(docket.checks, judgements, strict=True):
-        yield from _obligation_findings(check, judgement, is_asserted=check.obligation_id in seen)
+        yield from _obligation_findings(tell, check, judgement, is_asserted=check.obligation_id in seen)
+    if docket.doubt is not None:
+        yield _UNSURE, _doubt_line(docket.doubt)
     for citation in answer.kg_citations:
         yield from _citation_findings(docket, citation)
     if error is None and answer.verdict is not expected:
@@ -221,12 +287,13 @@ def _assertion_findings(
     seen: set[str],
 ) -> Iterator[_Finding]:
     """The four steps of SKI 5.3. A contradiction is told first: it needs no slice, and decides the status."""
-    name = _name(assertion.obligation_id)
+    tell = teller_of(docket.rulings)
+    name = tell.name(assertion.obligation_id)
     check = docket.by_id.get(assertion.obligation_id)
     # SKI 5.3: 2. the predicate's truth, by the model's own words, and 3. compared with what it says is satisfied.
     if _contradicts(check, assertion, judged.get(assertion.obligation_id), observed.get(assertion.obligation_id)):
-        claim, satisfied = _shown(assertion.observed), str(assertion.satisfied).lower()
-        told = f"observed {claim} against {_shown(assertion.value)} does not bear out satisfied {satisfied}"
+        claim, satisfied = tell.value(assertion.observed), str(assertion.satisfied).lower()
+        told = f"observed {claim} against {tell.value(assertion.value)} does not bear out satisfied {satisfied}"
         yield _CONTRADICTS, f"{Divergence.CONTRADICTION}: {name}: {told}"
     if check is None:
         yield _DIVERGES, f"{Divergence.OUTSIDE}: {name} is not in the slice"
@@ -237,10 +304,10 @@ def _assertion_findings(
     if check.doubt is not None:
         yield _DIVERGES, f"{Divergence.INFORMAL}: {name} cannot be computed: {check.doubt}"
         return
-    yield from _field_findings(check, assertion, name)
+    yield from _field_findings(tell, check, assertion, name)
     # 1. The metric as the record has it, against what the model says it observed.
     if not is_same(observed[assertion.obligation_id], assertion.observed):
-        yield _differs(Divergence.OBSERVED, name, observed[assertion.obligation_id], assertion.observed)
+        yield _differs(tell, Divergence.OBSERVED, name, observed[assertion.obligation_id], assertion.observed)
     # 4. Our own evaluation of the same obligation.
     yield from _truth_findings(judged[assertion.obligation_id], assertion, name)
 
@@ -250,8 +317,8 @@ def _contradicts(
 ) -> bool:
     """SKI 4.5: the observed value, as the model claims it, against the model's own predicate and operand.
 
-    Of a sum or an average no more is shown than survives binary64: a model that claims that number as it was shown, and
-    says of it what is exactly so, does not contradict itself where it rounds onto the limit.
+    Of a sum, an average or a converted number no more is shown than survives binary64: a model that claims that number
+    as it was shown, and says of it what is exactly so, does not contradict itself where it rounds onto the limit.
     """
     if assertion.observed is None:
         return False
@@ -264,7 +331,8 @@ def _contradicts(
         and is_same(check.value, assertion.value)
     )
     if is_its_own and check is not None:
-        is_shown = check.plan is not None and is_same(observed, assertion.observed)
+        is_rounded = check.plan is not None or bool(check.conversions)
+        is_shown = is_rounded and is_same(observed, assertion.observed)
         if is_shown and judgement is not None and judgement.truth is assertion.satisfied:
             return False
         truth = check.test(assertion.observed)
@@ -273,17 +341,17 @@ def _contradicts(
     return truth is not None and truth is not assertion.satisfied
 
 
-def _field_findings(check: Check, assertion: FormalizableAssertion, name: str) -> Iterator[_Finding]:
+def _field_findings(tell: Teller, check: Check, assertion: FormalizableAssertion, name: str) -> Iterator[_Finding]:
     """What is asserted must be what the graph says, field by field."""
     if assertion.predicate != check.predicate:
-        yield _differs(Divergence.PREDICATE, name, check.predicate, assertion.predicate)
+        yield _differs(tell, Divergence.PREDICATE, name, check.predicate, assertion.predicate)
     if assertion.metric != check.metric:
-        yield _differs(Divergence.METRIC, name, check.metric, assertion.metric)
+        yield _differs(tell, Divergence.METRIC, name, check.metric, assertion.metric)
     if not is_same(check.value, assertion.value):
-        yield _differs(Divergence.VALUE, name, check.value, assertion.value)
+        yield _differs(tell, Divergence.VALUE, name, check.value, assertion.value)
     window = _window(assertion)
     if window != check.window_seconds:
-        yield _differs(Divergence.WINDOW, name, check.window_seconds, window)
+        yield _differs(tell, Divergence.WINDOW, name, check.window_seconds, window)
 
 
 def _truth_findings(judgement: Judgement, assertion: FormalizableAssertion, name: str) -> Iterator[_Finding]:
@@ -294,11 +362,11 @@ def _truth_findings(judgement: Judgement, assertion: FormalizableAssertion, name
         yield _DIVERGES, f"{Divergence.SATISFIED}: {name}: expected {truth}, got {satisfied}"
 
 
-def _obligation_findings(check: Check, judgement: Judgement, *, is_asserted: bool) -> Iterator[_Finding]:
-    name = _name(check.obligation_id)
+def _obligation_findings(tell: Teller, check: Check, judgement: Judgement, *, is_asserted: bool) -> Iterator[_Finding]:
+    name = tell.name(check.obligation_id)
     if judgement.doubt is Doubt.UNKNOWN_TYPE:
         # SKI 3.3: the detection is recorded, whatever the model made of it.
-        yield _UNSURE, f"{Divergence.UNKNOWN_TYPE}: {name} has the unknown type {_shown(check.predicate)}"
+        yield _UNSURE, f"{Divergence.UNKNOWN_TYPE}: {name} has the unknown type {tell.value(check.predicate)}"
     elif judgement.doubt is not None and judgement.doubt is not Doubt.DISCRETIONARY:
         yield _UNSURE, f"{Divergence.UNDETERMINED}: {name}: {judgement.doubt}"
     if is_asserted or check.doubt is not None:
@@ -310,15 +378,16 @@ def _obligation_findings(check: Check, judgement: Judgement, *, is_asserted: boo
 
 
 def _citation_findings(docket: Docket, citation: KgCitation) -> Iterator[_Finding]:
-    name = _name(citation.node_id)
+    tell = teller_of(docket.rulings)
+    name = tell.name(citation.node_id)
     known = docket.citable.get(citation.node_id)
     if known is None:
         yield _DIVERGES, f"{Divergence.CITATION_OUTSIDE}: {name} is not in the slice"
         return
     if known.version != citation.version:
-        yield _differs(Divergence.CITATION_VERSION, name, known.version, citation.version)
+        yield _differs(tell, Divergence.CITATION_VERSION, name, known.version, citation.version)
     if known.role is not citation.role:
-        yield _differs(Divergence.CITATION_ROLE, name, known.role, citation.role)
+        yield _differs(tell, Divergence.CITATION_ROLE, name, known.role, citation.role)
 
 
 def _why_not_formal(docket: Docket) -> str:
@@ -327,22 +396,14 @@ def _why_not_formal(docket: Docket) -> str:
     return "no obligation can be computed" if docket.checks else "no obligation applies"
 
 
-def _differs(code: Divergence, name: str, expected: PlainOperand, got: PlainOperand) -> _Finding:
-    return _DIVERGES, f"{code}: {name}: expected {_shown(expected)}, got {_shown(got)}"
+def _doubt_line(doubt: PlaceDoubt) -> str:
+    code = Divergence.PLACE_UNDECLARED if doubt is PlaceDoubt.UNDECLARED else Divergence.PLACE_UNKNOWN
+    return f"{code}: jurisdiction {doubt}: obligations of the rule that are scoped to one were not checked"
+
+
+def _differs(tell: Teller, code: Divergence, name: str, expected: PlainOperand, got: PlainOperand) -> _Finding:
+    return _DIVERGES, f"{code}: {name}: expected {tell.value(expected)}, got {tell.value(got)}"
 
 
 def _window(assertion: FormalizableAssertion) -> int | float | None:
     return None if assertion.window_seconds is UNSET else assertion.window_seconds
-
-
-def _name(identity: str) -> str:
-    return f"`{ascii(identity)[1:-1][:80]}`"
-
-
-def _shown(value: PlainOperand | Scalar) -> str:
-    """Short, on one line and plain ASCII, whatever a model wrote."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple):
-        return f"[{', '.join(_shown(part) for part in value[:8])}]"
-    return "nothing" if value is None else f"`{shortened(ascii(value)[1:-1] if isinstance(value, str) else value)}`"

@@ -14,8 +14,6 @@ from assay.verdicts.window_aggregate import aggregate_fact, run_fact
 from assay.verdicts.window_fact import BufferedRecord, WindowFact, WindowKind, buffer_record
 from assay.verdicts.window_plan import WindowPlan
 
-__all__ = ["facts_at", "window_facts"]
-
 
 def window_facts(
     plans: Iterable[WindowPlan],

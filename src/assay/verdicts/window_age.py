@@ -10,8 +10,6 @@ from assay.verdicts.telemetry import find_reading
 from assay.verdicts.window_fact import BufferedRecord, WindowDoubt, WindowFact, span_seconds
 from assay.verdicts.window_plan import WindowPlan
 
-__all__ = ["age_fact"]
-
 # How a date begins in ISO 8601, and a second that RFC 3339 has and an instant of ours has not.
 _DATED = re.compile(r"\s*\d{4}-?\d\d-?\d\d(?:[Tt\s-]|\s*\Z)", re.ASCII)
 _LEAP = re.compile(r"(\A\d{4}-\d\d-\d\d[Tt]\d\d:\d\d):60(?:\.\d+)?([Zz+-])", re.ASCII)

@@ -3,15 +3,15 @@
 import math
 from collections.abc import Sequence
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
+from fractions import Fraction
+from typing import NamedTuple
 
 from assay.kernel.instant import Instant
-from assay.verdicts.comparison import is_number, plain_number
+from assay.verdicts.comparison import exact_number, is_number, plain_number, shown_fraction
 from assay.verdicts.graph.obligation_type import ObligationType
-from assay.verdicts.telemetry import Reading, find_reading
+from assay.verdicts.telemetry import Reading, Scalar, find_reading
 from assay.verdicts.window_fact import BufferedRecord, WindowDoubt, WindowFact, WindowKind, span_seconds
 from assay.verdicts.window_plan import WindowPlan
-
-__all__ = ["aggregate_fact", "run_fact"]
 
 # Wide enough for any sum of numbers that binary64 keeps; rounding would be an error of ours, so it raises.
 _EXACT = Context(prec=1000, Emin=-1_000_000, Emax=1_000_000, traps=[Inexact, InvalidOperation, Overflow])
@@ -29,7 +29,7 @@ def aggregate_fact(
         for record in inside
         if (reading := find_reading(record.readings, plan.metric)) is not None and reading.value is not None
     ]
-    readings = [reading for _, reading in found]
+    readings = [_own(plan, reading) for _, reading in found]
     is_cut = dropped_until is not None and span_seconds(as_of - dropped_until) < seconds
     # First what cannot be compared at all: records that are missing may still leave a certain breach, a unit never.
     doubt = _doubt(plan, readings) or (WindowDoubt.WINDOW if is_cut else None)
@@ -50,26 +50,44 @@ def aggregate_fact(
     )
 
 
-def _is_certain(plan: WindowPlan, readings: Sequence[Reading]) -> bool:
+class _Value(NamedTuple):
+    """A reading in the unit of its window, where that is declared: an exact number then."""
+
+    value: Scalar | Fraction
+    unit: str | None
+
+
+def _own(plan: WindowPlan, reading: Reading) -> _Value:
+    conversion = None if reading.unit is None or reading.unit == plan.unit else plan.conversions.get(reading.unit)
+    if conversion is None or isinstance(reading.value, bool) or not isinstance(reading.value, int | float):
+        return _Value(reading.value, reading.unit)
+    return _Value(conversion.convert(reading.value), plan.unit)
+
+
+def _test(plan: WindowPlan, value: Scalar | Fraction) -> bool | None:
+    return plan.exact_test(value) if isinstance(value, Fraction) else plan.test(value)
+
+
+def _is_certain(plan: WindowPlan, readings: Sequence[_Value]) -> bool:
     """Whether what is there decides, whatever would be found in place of what is in doubt."""
     if plan.kind is WindowKind.COUNT:
         return _is_over(plan, len(readings)) or _is_reached(plan, len(readings))
     return plan.kind is WindowKind.MAXIMUM and any(
-        plan.test(reading.value) is False for reading in _counted(plan, readings)
+        _test(plan, reading.value) is False for reading in _counted(plan, readings)
     )
 
 
-def _counted(plan: WindowPlan, readings: Sequence[Reading]) -> Sequence[Reading]:
+def _counted(plan: WindowPlan, readings: Sequence[_Value]) -> Sequence[_Value]:
     """Those that the number is made of; a maximum that is exceeded for certain leaves out what cannot be compared."""
     if plan.kind is WindowKind.COUNT:
         return readings
     numbers = [one for one in readings if is_number(one.value)]
     if plan.kind is WindowKind.MAXIMUM and plan.unit is not None:
-        return [one for one in numbers if one.unit is None or one.unit == plan.unit]
+        return [one for one in numbers if one.unit == plan.unit or (one.unit is None and not plan.requires_unit)]
     return [] if _unit_doubt(plan, {one.unit for one in readings}) else numbers
 
 
-def _doubt(plan: WindowPlan, readings: Sequence[Reading]) -> WindowDoubt | None:
+def _doubt(plan: WindowPlan, readings: Sequence[_Value]) -> WindowDoubt | None:
     if plan.kind is WindowKind.COUNT:
         return None
     if not all(is_number(reading.value) for reading in readings):
@@ -94,15 +112,19 @@ def _is_reached(plan: WindowPlan, count: int) -> bool:
 
 def _unit_doubt(plan: WindowPlan, units: set[str | None]) -> WindowDoubt | None:
     named = units - {None}
+    if plan.requires_unit and None in units:
+        return WindowDoubt.UNIT
     if plan.unit is not None:
         return WindowDoubt.UNIT if named - {plan.unit} else None
     # Without a unit in the graph the records must at least agree among themselves to be compared or added up.
     return WindowDoubt.UNIT if len(named) > 1 else None
 
 
-def _aggregate(plan: WindowPlan, readings: Sequence[Reading]) -> tuple[int | float | None, str | None]:
+def _aggregate(plan: WindowPlan, readings: Sequence[_Value]) -> tuple[int | float | None, str | None]:
     if plan.kind is WindowKind.COUNT:
         return len(readings), None
+    if any(isinstance(reading.value, Fraction) for reading in readings):
+        return _aggregate_exactly(plan, readings)
     values = [reading.value for reading in readings if isinstance(reading.value, int | float)]
     values = [value for value in values if is_number(value)]
     if not values or len(values) < len(readings):
@@ -118,6 +140,21 @@ def _aggregate(plan: WindowPlan, readings: Sequence[Reading]) -> tuple[int | flo
     return (shown, str(total)) if math.isfinite(shown) else (None, None)
 
 
+def _aggregate_exactly(plan: WindowPlan, readings: Sequence[_Value]) -> tuple[int | float | None, str | None]:
+    """As `_aggregate`, of numbers that a conversion made fractions; the text is a fraction where no decimal ends."""
+    values = [one.value if isinstance(one.value, Fraction) else _fraction(one.value) for one in readings]
+    numbers = [value for value in values if value is not None]
+    if len(numbers) < len(readings):
+        return None, None
+    total = max(numbers) if plan.kind is WindowKind.MAXIMUM else sum(numbers, Fraction(0))
+    shown = shown_fraction(total / len(numbers) if plan.kind is WindowKind.AVERAGE else total)
+    return (None, None) if shown is None else (shown, str(total))
+
+
+def _fraction(value: Scalar | Fraction) -> Fraction | None:
+    return exact_number(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
 def run_fact(plan: WindowPlan, records: Sequence[BufferedRecord], dropped_until: Instant | None) -> WindowFact:
     """How long the comparison has failed without a break, up to the current record; 0 where it does not fail now.
 
@@ -130,10 +167,12 @@ def run_fact(plan: WindowPlan, records: Sequence[BufferedRecord], dropped_until:
         reading = find_reading(record.readings, plan.metric)
         if reading is None or reading.value is None:
             continue
-        truth = None if plan.failing is None else plan.failing(reading.value)
+        own = _own(plan, reading)
+        failing = plan.exact_failing if isinstance(own.value, Fraction) else plan.failing
+        truth = None if failing is None else failing(own.value)
         count += 1
-        units.add(reading.unit)
-        doubt = _doubt(plan, [reading]) or (WindowDoubt.KIND if truth is None else _unit_doubt(plan, units))
+        units.add(own.unit)
+        doubt = _doubt(plan, [own]) or (WindowDoubt.KIND if truth is None else _unit_doubt(plan, units))
         if doubt is not None or truth:
             is_broken = True
             break

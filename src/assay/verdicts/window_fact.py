@@ -11,17 +11,6 @@ from assay.kernel.instant import Instant
 from assay.verdicts.comparison import plain_number
 from assay.verdicts.telemetry import Reading, Telemetry
 
-__all__ = [
-    "BufferState",
-    "BufferedRecord",
-    "WindowDoubt",
-    "WindowFact",
-    "WindowKind",
-    "buffer_record",
-    "exact_value",
-    "span_seconds",
-]
-
 _MICROSECOND = timedelta(microseconds=1)
 _MICROSECONDS = Decimal(1_000_000)
 
@@ -49,7 +38,8 @@ class WindowFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a window came to; everything that decides is in here.
 
     `shown` is the number that the model is told and that an assertion calls observed. `total` is the exact sum, as
-    text, for sums and averages: these are decided by it and `records`, never by the rounded number.
+    text, for sums and averages: these are decided by it and `records`, never by the rounded number. It is the exact
+    maximum where a unit was converted.
     """
 
     obligation_id: str
@@ -87,7 +77,7 @@ def exact_value(fact: WindowFact) -> Fraction | None:
     """The sum or average that decides; None for a fact whose shown number is exact."""
     if fact.total is None:
         return None
-    total = Fraction(Decimal(fact.total))
+    total = Fraction(fact.total)  # a decimal text, or a fraction where a unit was converted
     return total / fact.records if fact.kind is WindowKind.AVERAGE else total
 
 

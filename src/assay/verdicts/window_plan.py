@@ -1,7 +1,9 @@
 """How an obligation looks at earlier records: obligation -> plan_window -> WindowPlan, if it does and can be judged."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from fractions import Fraction
 from typing import TypeAlias
 
 from assay.verdicts.comparison import (
@@ -10,6 +12,7 @@ from assay.verdicts.comparison import (
     ExactOperand,
     PlainOperand,
     comparison_of,
+    exact_number,
     exact_operand,
     nfc,
     plain_number,
@@ -18,9 +21,9 @@ from assay.verdicts.comparison import (
 from assay.verdicts.graph.condition import Operand
 from assay.verdicts.graph.obligation import FlatPredicate, Obligation, PredicateName, has_fitting_type, window_of
 from assay.verdicts.graph.obligation_type import ObligationType
+from assay.verdicts.graph.unit import Conversion
+from assay.verdicts.telemetry import Scalar
 from assay.verdicts.window_fact import WindowKind
-
-__all__ = ["WindowPlan", "is_windowed", "plan_window"]
 
 _KINDS = {
     ObligationType.MUST_BE_RECORDED_WITHIN: WindowKind.AGE,
@@ -41,7 +44,8 @@ _Demand: TypeAlias = tuple[ObligationType, Operand]
 class WindowPlan:
     """How one obligation looks at earlier records, and the tests of what it finds: on the number shown, and exactly.
 
-    `kept` is, for a run, the demand that must fail without a break, and `failing` its test.
+    `kept` is, for a run, the demand that must fail without a break, and `failing` its test. `conversions` are units
+    that can become its own; `requires_unit`: every number must name its unit.
     """
 
     obligation_id: str
@@ -57,10 +61,23 @@ class WindowPlan:
     is_freshness: bool = False
     kept: tuple[ObligationType, PlainOperand] | None = None
     failing: Comparison | None = None
+    exact_failing: Comparison | None = None
+    conversions: Mapping[str, Conversion] = field(default_factory=dict)
+    requires_unit: bool = False
 
 
-def plan_window(obligation: Obligation) -> WindowPlan | None:
+def plan_window(
+    obligation: Obligation, conversions: Iterable[Conversion] = (), *, requires_unit: bool = False
+) -> WindowPlan | None:
     """None where the obligation looks at the record alone, or lacks what it needs to be judged."""
+    plan = _plan_any(obligation)
+    if plan is None or plan.unit is None or plan.kind is WindowKind.COUNT:
+        return plan
+    known = {nfc(one.source): one for one in conversions}
+    return replace(plan, conversions=known, requires_unit=requires_unit) if known or requires_unit else plan
+
+
+def _plan_any(obligation: Obligation) -> WindowPlan | None:
     predicate, kind, window = obligation.predicate, obligation.kind, window_of(obligation)
     if obligation.metric is None or not has_fitting_type(obligation):
         return None
@@ -110,7 +127,18 @@ def _plan(
         is_freshness=is_freshness,
         kept=kept,
         failing=None if kept is None else comparison_of(*kept),
+        exact_failing=None if kept is None else comparison_of(kept[0], _fractions(kept[1])),
     )
+
+
+def _fractions(operand: PlainOperand) -> ExactOperand:
+    if isinstance(operand, tuple):
+        return tuple(_fraction(part) for part in operand)
+    return _fraction(operand)
+
+
+def _fraction(value: Scalar) -> Scalar | Fraction:
+    return value if isinstance(value, bool | str) or value is None else exact_number(value)
 
 
 def _plan_flat(obligation: Obligation, predicate: FlatPredicate) -> WindowPlan | None:

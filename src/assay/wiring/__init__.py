@@ -220,6 +220,7 @@ def _tools(folder: Path, config: Config, database: Database, signers: Mapping[st
         desk=desk_settings(config),
         delivery=delivery_settings(config, database),
         domain_systems=config.truth.domains,
+        roles=config.identity.roles,
         reporter_skew=timedelta(seconds=config.truth.clock_ahead_seconds),
         clock_skew=timedelta(seconds=config.truth.clock_behind_seconds),
         guardians=open_guardians(config),

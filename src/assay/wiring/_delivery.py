@@ -1,7 +1,7 @@
 """A node that answers: tables of answerers, peers, the plugin, and the settings of PRAMANA."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -19,21 +19,19 @@ from assay.delivery.rule import parse_rule_id
 from assay.delivery.trigger import BatchRule, TriggerRule
 from assay.flows.delivery.answerers import Answerers
 from assay.flows.delivery.delivery_settings import DeliverySettings
-from assay.flows.delivery.export_pairs import captured_pairs
 from assay.flows.delivery.peer_agreement import find_agreement
 from assay.flows.delivery.proxy_answer import ProxyAnswerer
 from assay.flows.delivery.strands import FrozenStrands, StrandFunction, Strands
+from assay.flows.delivery.training import captured_pairs
 from assay.flows.model.train_judge import JudgeTrainer
 from assay.flows.tools import Tools
 from assay.kernel.errors import Blame, Error
-from assay.kernel.ids import parse_tenant_id
+from assay.kernel.ids import TenantId, parse_tenant_id
 from assay.ports.database import Database
 from assay.ports.plugin import PluginPost
 
 if TYPE_CHECKING:  # what only a node with machines pays for
     from assay.ports.model import Model
-
-__all__ = ["NoAnswerersError", "NoStrandCheckError", "delivery_settings", "plug_model", "plug_trainer"]
 
 _PEER_TOKEN_PREFIX = "ASSAY_PEER_TOKEN_"  # noqa: S105 - the beginning of a name, not a secret
 
@@ -74,15 +72,16 @@ def delivery_settings(config: Config, database: Database) -> DeliverySettings:
         from assay.adapters.plugins.http import HttpPlugin  # noqa: PLC0415 - only who chose it pays
 
         local = config.models.deployment_local
-        return _with_plugin(
-            settings, config, HttpPlugin(given.plugin_url, seconds=given.plugin_seconds, deployment_local=local)
-        )
+        remote = HttpPlugin(given.plugin_url, seconds=given.plugin_seconds, deployment_local=local)
+        return _with_plugin(settings, config, lambda _tenant_id: remote)
     if given.plugin is not PluginName.NEAREST_CASE:
         return settings
     from assay.adapters.plugins.nearest_case import NearestCasePlugin  # noqa: PLC0415 - only who chose it pays
 
-    tenant_id = parse_tenant_id(config.node.tenant)
-    return _with_plugin(settings, config, NearestCasePlugin(lambda: captured_pairs(database, tenant_id)))
+    def plugin_of(tenant_id: TenantId) -> Plugin:
+        return NearestCasePlugin(lambda: captured_pairs(database, tenant_id))
+
+    return _with_plugin(settings, config, plugin_of)
 
 
 def _sub_categories(listed: SubCategoriesConfig) -> Mapping[Category, tuple[str, ...]] | None:
@@ -126,7 +125,8 @@ def plug_model(tools: Tools, config: Config, model: "Model | None") -> Tools:
         return tools
     from assay.adapters.plugins.local_model import LocalModelPlugin  # noqa: PLC0415 - only who chose it pays
 
-    return replace(tools, delivery=_with_plugin(tools.delivery, config, LocalModelPlugin(model)))
+    plugin = LocalModelPlugin(model)
+    return replace(tools, delivery=_with_plugin(tools.delivery, config, lambda _tenant_id: plugin))
 
 
 def plug_trainer(tools: Tools, config: Config, folder: Path) -> Tools:
@@ -162,13 +162,15 @@ def _check_at(name: str) -> StrandFunction:
     return cast("StrandFunction", found)
 
 
-def _with_plugin(settings: DeliverySettings, config: Config, plugin: Plugin) -> DeliverySettings:
+def _with_plugin(
+    settings: DeliverySettings, config: Config, plugin_of: Callable[[TenantId], Plugin]
+) -> DeliverySettings:
     """The settings with this plugin in the scope that the operator gave it."""
     given = config.delivery
     card = PluginCard(
         plugin_id=str(given.plugin), model_version="1", rule_ids=tuple(parse_rule_id(one) for one in given.plugin_rules)
     )
-    return replace(settings, plugin=PluginPost(card=card, plugin=plugin, seconds=given.plugin_seconds))
+    return replace(settings, plugin=PluginPost(card=card, plugin_of=plugin_of, seconds=given.plugin_seconds))
 
 
 def _answerers(names: tuple[str, ...]) -> Mapping[str, Answerer]:

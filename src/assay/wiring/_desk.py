@@ -7,8 +7,6 @@ from assay.flows.review.desk_settings import DeskSettings
 from assay.kernel.ids import parse_principal_id
 from assay.review.kind import TicketKind
 
-__all__ = ["desk_settings"]
-
 
 def desk_settings(config: Config) -> DeskSettings:
     review = config.review

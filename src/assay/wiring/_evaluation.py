@@ -22,6 +22,7 @@ from assay.flows.verdicts.ski_settings import UNKNOWN_COMMIT, SkiSettings
 from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.ids import parse_tenant_id
 from assay.kernel.json_text import JsonValue, parse_json
+from assay.ports.model import ModelError, ModelGrammarError
 from assay.verdicts.graph.open import SovereigntyMode
 from assay.verdicts.sovereignty import SovereigntyFinding, may_start
 from assay.verdicts.telemetry import SkewLimits
@@ -33,17 +34,16 @@ if TYPE_CHECKING:  # what only a node with machines pays for
     from assay.ports.measured_boot import MeasuredBoot
     from assay.ports.reasoner import KeptReasoners, LocalReasoner
 
-__all__ = ["Evaluation", "load_judge_weights", "open_evaluation", "open_scorer", "ski_settings", "weight_folder"]
-
 _BUILD_FILE = "_build.json"
 _LEVEL_OF_RECEIPTS = 3
 
 
 class Evaluation(NamedTuple):
-    """A node that can judge telemetry, and what was found of its sovereignty."""
+    """A node that can judge telemetry, what was found of its sovereignty, and what else an operator is warned of."""
 
     tools: Tools
     findings: tuple[SovereigntyFinding, ...]
+    warnings: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def open_evaluation(
             require_own_weights(guarded)
         if is_asked and not may_start(findings, config.ski.sovereignty):
             raise SovereigntyError(findings)
-        yield Evaluation(guarded, findings)
+        yield Evaluation(guarded, findings, _grammar_warnings(guarded.reasoner) if is_asked else ())
 
 
 def open_scorer(
@@ -149,6 +149,25 @@ def _with_registered(settings: SkiSettings, judge: "JudgeWeights") -> SkiSetting
     return settings if settings.weights else structs_replace(settings, weights=(judge.expected,))
 
 
+def _grammar_warnings(reasoner: "LocalReasoner | None") -> tuple[str, ...]:
+    """A general model's server must show that it binds its output by a grammar; strict mode refuses one that does not.
+
+    One that does not answer now has to show it before its first verdict.
+    """
+    from assay.adapters.reasoning.general import GeneralReasoner  # noqa: PLC0415 - only who evaluates pays for it
+
+    if not isinstance(reasoner, GeneralReasoner):
+        return ()
+    try:
+        is_bound = reasoner.check_grammar()
+    except ModelGrammarError:
+        raise
+    except ModelError:
+        return ()
+    unbound = "model.grammar_unbound: the model's server does not bind its output by a grammar; every verdict says so"
+    return () if is_bound else (unbound,)
+
+
 def _guard(config: Config) -> "EgressGuard":
     from assay.adapters.egress.guard import ProcessEgressGuard  # noqa: PLC0415 - it changes the process's sockets
     from assay.adapters.egress.perimeter import Perimeter  # noqa: PLC0415 - the same
@@ -179,7 +198,8 @@ def _reasoner(
         return None
     model = stack.enter_context(open_general(folder, config, environment))
     place = place_of_model(config.models.general.url)
-    return GeneralReasoner(model, tools.clock, place=place, is_exact=config.ski.exact_model)
+    is_strict = config.ski.sovereignty is SovereigntyMode.STRICT
+    return GeneralReasoner(model, tools.clock, place=place, is_exact=config.ski.exact_model, is_strict=is_strict)
 
 
 def ski_settings(config: Config) -> SkiSettings:

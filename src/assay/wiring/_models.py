@@ -20,8 +20,6 @@ if TYPE_CHECKING:  # what only a node with machines pays for
     from assay.ports.model import Model
     from assay.ports.validator import Engines
 
-__all__ = ["Models", "open_estimator", "open_general", "open_guardians", "open_judge", "open_models"]
-
 _MODEL_TOKEN_VARIABLE = "ASSAY_MODEL_TOKEN"  # noqa: S105 - the name of a variable, not a secret
 
 
@@ -66,6 +64,11 @@ def open_judge(config: Config, model: "Model | None") -> "EquivalenceJudge":
         from assay.adapters.judging.model_judge import ModelJudge  # noqa: PLC0415 - the same
 
         return VetoedJudge(ModelJudge(model))
+    if config.claims.encoder is not None:
+        from assay.adapters.judging.encoder import OnnxEncoder  # noqa: PLC0415 - the same
+
+        encoder = OnnxEncoder(Path(config.claims.encoder))
+        return RuleJudge(encoder, name=encoder.name)
     if config.claims.judge_url is not None:
         from assay.adapters.judging.endpoint import EndpointJudge  # noqa: PLC0415 - the same
 

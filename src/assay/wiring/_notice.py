@@ -4,8 +4,6 @@ import os
 
 from assay.adapters.service_notice import send_notice
 
-__all__ = ["tell_supervisor"]
-
 _VARIABLE = "NOTIFY_SOCKET"
 
 

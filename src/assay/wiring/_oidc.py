@@ -10,8 +10,6 @@ from assay.flows.identity.oidc_settings import OidcSettings
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import parse_principal_id, parse_tenant_id
 
-__all__ = ["ClientSecretError", "oidc_settings"]
-
 _SECRET_VARIABLE = "ASSAY_OIDC_CLIENT_SECRET"  # noqa: S105 - the name of a variable, not a secret
 
 

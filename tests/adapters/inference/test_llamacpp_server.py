@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from assay.adapters.clock import SystemClock
 from assay.adapters.inference.backend import Patience
 from assay.adapters.inference.bounded import BoundedModel, Bounds
 from assay.adapters.inference.exchange import Exchange
@@ -22,6 +23,7 @@ from assay.adapters.inference.llamacpp_process import LlamaCppProcess, LlamaCppW
 from assay.adapters.inference.openai_compatible import OpenAiCompatible
 from assay.adapters.inference.weights import hash_weights
 from assay.adapters.judging.model_judge import ModelJudge
+from assay.adapters.reasoning.general import GeneralReasoner
 from assay.adapters.validators.model_generalist import ModelGeneralist
 from assay.claims.bundle import UncertaintyMethod
 from assay.claims.estimate.equivalence import EquivalenceJudge, RuleJudge, VetoedJudge
@@ -31,7 +33,11 @@ from assay.kernel.digest import digest_of
 from assay.kernel.json_text import parse_json
 from assay.ports.model import FinishReason, ModelError, ModelWeightsError
 from assay.truth.contract import StageName
+from assay.verdicts.general import GENERAL_TEMPLATE_ID
+from assay.verdicts.reason import build_request, interpret_reply
+from assay.verdicts.sovereignty import Place, PlaceKind
 from tests.adapters.validating import asked
+from tests.verdicts.judging import docket_of, obligation, record
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -46,6 +52,7 @@ _SCHEMA = {
     "required": ["colour", "share", "names"],
     "additionalProperties": False,
 }
+_LONG = {"type": "array", "items": {"type": "number"}, "minItems": 400, "maxItems": 400}
 _PROMPT = "Name a colour, a share and some names as JSON."
 
 
@@ -187,7 +194,7 @@ def test_a_question_given_up_leaves_the_server_free(model: BoundedModel) -> None
     timer = threading.Timer(0.5, enough.set)
     timer.start()
     with pytest.raises(ModelError) as caught:
-        model.generate("Count.", max_tokens=900, grammar={"type": "array", "minItems": 400}, cancelled=enough.is_set)
+        model.generate("Count.", max_tokens=900, grammar=_LONG, cancelled=enough.is_set)
     timer.join()
     assert caught.value.code == "model.cancelled"
     assert model.generate("Say hello.", max_tokens=1)[0].generated_tokens == 1
@@ -238,6 +245,7 @@ def test_a_server_that_died_is_started_anew_and_a_closed_one_is_not() -> None:
 _PARENT = """
 import sys
 from pathlib import Path
+from assay.adapters.clock import SystemClock
 from assay.adapters.inference.backend import Patience
 from assay.adapters.inference.llamacpp_process import LlamaCppProcess, LlamaCppWeights
 process = LlamaCppProcess(LlamaCppWeights(file=Path(sys.argv[1]), context_tokens=256, threads=1))
@@ -313,3 +321,33 @@ def test_the_generalist_judges_with_it_also_what_wants_to_command_it(model: Boun
 def test_a_generation_can_be_recorded(model: BoundedModel) -> None:
     (said,) = model.generate("Say hello.", max_tokens=2, logprobs=1)
     assert msgspec.json.decode(msgspec.json.encode(said), type=type(said)) == said
+
+
+@pytest.mark.clause("ski", "2.1.3")
+def test_the_server_obeys_the_canary_also_after_it_was_started_anew() -> None:
+    process = _process()
+    with BoundedModel(process, Bounds(timeout_seconds=240)) as bound:
+        assert bound.obeys_grammar()
+        running, before = process._running, process.connection
+        assert running is not None
+        running.child.kill()
+        running.child.wait()
+        assert bound.obeys_grammar()
+        assert process.connection == before + 1
+
+
+@pytest.mark.clause("ski", "5.2")
+def test_a_verdict_of_a_general_model_is_bound_by_the_grammar_of_its_slice() -> None:
+    """Whatever a model of this size says, it says it in the form of the envelope, with the slice's own ids."""
+    docket = docket_of(obligation("o-1", "must_not_exceed", "nox", 35), obligation("o-2", "must_be_above", "flow", 1))
+    telemetry = record({"nox": 40, "flow": 2})
+    request = build_request(docket, telemetry, {}, seed=7, max_tokens=1024, template_id=GENERAL_TEMPLATE_ID)
+    with BoundedModel(_process(context_tokens=4096), Bounds(timeout_seconds=240)) as general:
+        reply = GeneralReasoner(general, SystemClock(), place=Place(kind=PlaceKind.CHILD_PROCESS)).complete(request)
+    assert reply.is_bound
+    assert reply.is_complete
+    read = interpret_reply(reply, docket)
+    assert read.error is None
+    said = [(one.obligation_id, one.value) for one in read.answer.formalizable_assertions]
+    assert said == [("o-1", 35), ("o-2", 1)]
+    assert len(read.answer.reasoning) <= 400

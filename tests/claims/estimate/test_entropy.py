@@ -182,10 +182,13 @@ def test_an_estimate_names_method_judge_cost_and_recommendation() -> None:
     found = estimate_entropy("What is the capital?", answers, RuleJudge())
     assert found.method is UncertaintyMethod.SEMANTIC_ENTROPY
     assert found.recommendation is Recommendation.DEFER
-    assert found.judge == "rules over word overlap 1"
+    assert found.judge == "rules over word overlap 2"
     assert found.cost.answers == 5
     assert found.cost.judge_calls > 0
-    assert found.interpretation == "4 meanings in 5 answers, the largest of 2; by counts"
+    assert (
+        found.interpretation
+        == "4 meanings in 5 answers, the largest of 2; by counts; decided by other words (9), the same words (1)"
+    )
 
 
 def test_sampling_stops_early_when_the_first_answers_agree() -> None:

@@ -91,7 +91,7 @@ def test_any_texts_can_be_judged(question: str, one: str, other: str) -> None:
         ("Must it be signed?", "It may be signed.", "It must be signed.", Veto.MODAL),
         ("When is it due?", "It may be due in May.", "It is due in May.", Veto.MODAL),
         ("Who may enter?", "Staff may enter.", "Staff", None),
-        ("Is it valid?", "It is valid.", "It is invalid.", Veto.OPPOSITE),
+        ("Is it valid?", "It is valid.", "It is invalid.", Veto.NEGATION),
         ("In which order?", "Tea, then coffee", "Coffee, then tea", Veto.ORDER),
         ("What happened?", "Belvane sued Altamar.", "Altamar sued Belvane.", Veto.ORDER),
         ("What happened?", "Lead is heavier than iron.", "Iron is heavier than lead.", Veto.ORDER),
@@ -183,11 +183,12 @@ def test_a_similarity_of_ones_own_decides_what_no_rule_decides() -> None:
         return 1.0
 
     judge = RuleJudge(knowing, threshold=0.8, name="rules over a table")
-    assert judge.entails("What is it?", "A car", "An automobile")
-    assert not judge.entails("What is it?", "A car", "No automobile")
-    assert asked == [("car", "automobil")]
+    assert judge.entails("What is it?", "a big lorry", "a big truck")
+    assert not judge.entails("What is it?", "a big lorry", "no big truck")
+    assert not judge.entails("What is it?", "a big Volvo", "a big Scania")
+    assert asked == [("lorry", "truck")]
     assert judge.name == "rules over a table"
-    assert not RuleJudge().entails("What is it?", "A car", "An automobile")
+    assert not RuleJudge().entails("What is it?", "a big lorry", "a big truck")
 
 
 class _Yes:

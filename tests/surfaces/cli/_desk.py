@@ -49,8 +49,9 @@ class Shell:
         out, err = self.capsys.readouterr()
         return Done(code, out, err)
 
-    def person(self, name: str, *roles: str) -> None:
+    def person(self, name: str, *roles: str, **granted: str) -> None:
         options = [part for role in roles for part in ("--role", role)]
+        options += [part for one, value in granted.items() for part in (f"--{one.replace('_', '-')}", value)]
         done = self(
             "principal", "add", name, "--kind", "person", "--name", f"The {name}", "--password-stdin", *options,
             stdin=PASSWORD + "\n",

@@ -82,8 +82,8 @@ class TruthShell:
 
     def asked(self) -> tuple[str, str]:
         """The ticket that waits, and the hash of what it shows."""
-        (ticket,) = self.done("review", "list")
-        return ticket["ticket_id"], ticket["shown_hash"]
+        (queued,) = self.done("review", "list")["items"]
+        return queued["ticket"]["id"], queued["ticket"]["shown_hash"]
 
 
 # Made by the first test of a process and copied by the others: peopling a node takes longer than most tests do.

@@ -16,6 +16,7 @@ from assay.flows.verdicts.release_graph import release_graph
 from assay.flows.verdicts.review_graph import review_graph
 from assay.review.draft import Reply
 from assay.wiring import open_node
+from tests.acting import caller_of
 from tests.flows._people import quick_passwords
 from tests.surfaces.cli._desk import Done, Shell, opened_shell
 
@@ -114,7 +115,7 @@ def _use_graph(shell: Shell, operator: str, file: Path) -> None:
     with open_node(shell.home) as (tools, _):
         asked = review_graph(tools, _GRAPH.read_bytes(), credential=operator, at=tools.clock.now())
         reply = Reply(choice="accept", seen=asked.ticket.shown_hash, reason="read")
-        answer_desk(tools, asked.ticket.id, reply, credential=reviewer, at=tools.clock.now())
+        answer_desk(tools, caller_of(tools, reviewer, at=tools.clock.now()), asked.ticket.id, reply)
         released = release_graph(
             tools, asked.content_hash, load_key_file(file), credential=operator, at=tools.clock.now()
         )

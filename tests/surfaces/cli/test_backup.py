@@ -32,8 +32,8 @@ def test_a_restored_node_is_the_node_that_was_backed_up(used: Path, tmp_path: Pa
     again = tmp_path / "again"
     restored = ask("restore", tmp_path / "b.zip", again, "--trust", _key(used), "--json").json
     assert (restored["is_trusted"], restored["missing_keys"], restored["entries"]) == (True, [], {"default": 305})
-    for options in (["--from", "1", "--limit", "400"], ["4", "--disclose"]):
-        there, here = (ask("--home", one, "ledger", "show", *options, "--json").out for one in (used, again))
+    for options in (["list", "--limit", "400"], ["show", "4", "--disclose"]):
+        there, here = (ask("--home", one, "ledger", *options, "--json").out for one in (used, again))
         assert there == here
     assert load_config(again).node.founder == load_config(used).node.founder
     assert ask("--home", again, "ledger", "verify", "--full").code == 0

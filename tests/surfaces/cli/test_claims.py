@@ -74,6 +74,7 @@ def test_the_second_example_is_deferred_and_names_the_security_team(shell: Claim
 
 
 def test_a_rejection_refuses_and_says_so(shell: ClaimsShell, tmp_path: Path) -> None:
+    assert shell.claims("attach", EXAMPLES / "paper.txt").code == 0
     told = shell.told("gate", _delete(tmp_path))
     (asked,) = told["tickets"]
     seen = shell.told("approve", asked["ticket_id"])["ticket"]["shown_hash"]
@@ -93,16 +94,17 @@ def test_what_gates_would_say_is_explained_without_a_node(tmp_path: Path) -> Non
     assert done.code == 0
     assert "nothing is recorded" in done.out
     assert ask("claims", "explain", FACT).code == 1
-    with_policy = ask("claims", "explain", _delete(tmp_path), "--policy", EXAMPLES / "policy.yaml", "--json")
-    assert with_policy.json["decision"] == "ESCALATE"
+    paper = ("https://nature.com/articles/s41586-024-07421-0", EXAMPLES / "paper.txt")
+    tried = ("claims", "explain", _delete(tmp_path), "--policy", EXAMPLES / "policy.yaml", "--json")
+    assert ask(*tried).json["findings"][0]["code"] == FindingCode.ABSENT
+    assert ask(*tried, "--evidence", *paper).json["decision"] == "ESCALATE"
     forged = tmp_path / "forged.yaml"
     signature = f"# assay-policy-key: {'ab' * 32}\n# assay-policy-signature: {'cd' * 64}\n"
     forged.write_text((EXAMPLES / "policy.yaml").read_text() + signature)
     refusal = ask("claims", "explain", WHOLE, "--policy", forged, "--json")
     assert refusal.code == 3
-    low = ask("claims", "explain", _delete(tmp_path), "--ceiling", "READ_ONLY", "--json")
+    low = ask("claims", "explain", _delete(tmp_path), "--ceiling", "READ_ONLY", "--evidence", *paper, "--json")
     assert (low.json["decision"], low.json["stopped_by"]) == ("REFUSE", GateName.SECURITY)
-    paper = ("https://nature.com/articles/s41586-024-07421-0", EXAMPLES / "paper.txt")
     assert ask("claims", "explain", WHOLE, "--evidence", *paper).code == 0
     other = ask("claims", "explain", WHOLE, "--evidence", paper[0], FACT, "--json")
     assert other.json["findings"][0]["code"] == FindingCode.CONTENT_MISMATCH

@@ -27,10 +27,10 @@ def _line_of(file: Path, word: str) -> int:
 
 
 def test_the_shipped_contracts_lint_and_are_those_of_the_lock() -> None:
-    """Four of them, schemas beside them, with the hashes that were released."""
+    """Four in two versions, schemas beside them, with the hashes that were released."""
     linted = ask("contract", "lint", *SHIPPED, "--strict", "--json")
     assert linted.code == 0
-    assert [one["holds"] for one in linted.json] == [True] * 4
+    assert [one["holds"] for one in linted.json] == [True] * 8
     locked = ask("contract", "lock", *SHIPPED, "--lock", CONTRACTS / "contracts.lock", "--check")
     assert (locked.code, locked.out) == (0, "the lock holds\n")
     hashed = ask("contract", "hash", *SHIPPED).out.splitlines()
@@ -163,12 +163,16 @@ def test_a_locked_contract_never_changes(tmp_path: Path) -> None:
 def test_a_released_contract_is_law_and_never_changes(shell: TruthShell) -> None:
     """Released once, listed and shown; the same again changes nothing, another body is refused."""
     released = shell.done("contract", "release", *SHIPPED, as_="user:op")
-    assert [one["is_new"] for one in released] == [True, False, True, True]
+    assert [one["is_new"] for one in released] == [True, True, False, True, True, True, True, True]
     assert [one["claim_type"] for one in shell.done("contract", "list")] == [
         "earth.flood.v1",
+        "earth.flood.v2",
         "meta.research_artifact.v1",
+        "meta.research_artifact.v2",
         "ocean.coral_bleaching.v1",
+        "ocean.coral_bleaching.v2",
         "space.orbital_debris.v1",
+        "space.orbital_debris.v2",
     ]
     shown = shell("contract", "show", "earth.flood.v1")
     assert "in a file of its own" in shown.out

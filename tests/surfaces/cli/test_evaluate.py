@@ -47,7 +47,8 @@ def test_every_verdict_is_a_line_with_limit_observation_and_clause(shell: Verdic
     assert _of(lines, "en-07", "DISCRETIONARY") == [
         (
             f"Sulphur dioxide, coal, above 300 MW (medium tier): so2.monthly_mean is 0.15 g/Nm3, {limit} 200 mg/Nm3"
-            f" (in another unit, which is never converted) [{IED}, Annex V, Part 1, point 2]; {unverifiable}"
+            " (in another unit, for which the graph declares no conversion)"
+            f" [{IED}, Annex V, Part 1, point 2]; {unverifiable}"
         )
     ]
     assert _of(lines, "en-15", "NULL_STALE") == [
@@ -72,7 +73,7 @@ def test_every_verdict_is_a_line_with_limit_observation_and_clause(shell: Verdic
     assert held.rpartition("; ")[2].startswith("high tier waits for a person, ticket tkt_")
     table = answer.err.splitlines()
     assert table[0].split() == ["RULE", "TIER", "CLEAR", "FLAG", "UNMAPPED", "STALE", "DISCRETIONARY", "HELD"]
-    assert "Sulphur dioxide, coal, above 300 MW     medium  9      1     0         0      1              0" in table
+    assert "Sulphur dioxide, coal, above 300 MW     medium  8      1     0         0      2              0" in table
     assert table[-1] == "20 records: 20 judged, 0 judged before, none refused, 3 held: see `assay verdict hold-list`"
 
 

@@ -111,7 +111,8 @@ def test_a_graph_of_version_two_is_told_what_it_lacks_and_written_as_a_typed_dra
     assert ask("graph", "validate", file, "--json").json["upgrades"] == []
     out = tmp_path / "typed.json"
     upgraded = ask("graph", "upgrade", file, "--output", out)
-    assert (upgraded.code, "steps are left to people" in upgraded.out) == (0, True)
+    assert (upgraded.code, "changes; it may be reviewed" in upgraded.out) == (0, True)
+    assert "obligation:r1: no citation was given; it now cites " in upgraded.err
     typed = json.loads(out.read_text())
     assert typed["metadata"]["draft"] is True
     assert {one["obligation_type"] for one in typed["nodes"]["obligations"]} == {"must_not_exceed", "discretionary"}
@@ -134,6 +135,11 @@ def test_two_graphs_are_compared_field_by_field(tmp_path: Path) -> None:
     assert ask("graph", "diff", one, one).code == 0
     answer = ask("graph", "diff", one, other)
     assert answer.code == 1
+    told = "so2 must not exceed 35 became so2 must not exceed 30 (stricter)."
+    assert answer.out.startswith(
+        'Rule "The nox rule" (nox) was added; it applies to subject "Subject stack" (stack).\n'
+    )
+    assert f'Obligation so2.o of Rule "The so2 rule" (so2): {told}' in answer.out
     assert "changed obligation so2.o" in answer.out
     assert "    value: 35 -> 30" in answer.out
     assert "added rule nox" in answer.out
@@ -157,10 +163,14 @@ def test_a_graph_is_shown_as_people_read_it() -> None:
 def test_a_regulation_becomes_a_draft_with_its_doubts(tmp_path: Path) -> None:
     """The draft goes into a file, what is uncertain to standard error; with --json both are in the answer."""
     out = tmp_path / "draft.json"
-    answer = ask("graph", "extract", TEXT, "--output", out)
+    report = tmp_path / "notes.md"
+    answer = ask("graph", "extract", TEXT, "--output", out, "--report", report)
     assert answer.code == 0
-    assert "doubt article_5_6.1: no number" in answer.err
-    assert "no obligation in Article 1(3), line 9: The competent authority may ask" in answer.err
+    assert "doubt article_5_6.1: its words ask for judgement" in answer.err
+    assert "no obligation in Article 1(3), line 9 (it permits): The competent authority may ask" in answer.err
+    assert (
+        "- [ ] `article_3_4.1` desulphurisation_rate ≥ 96 %; from 2027-01-01; in European Union" in report.read_text()
+    )
     assert ask("graph", "validate", out).code == 0
     told = ask("graph", "extract", TEXT, "--subject", "plant-1", "--json").json
     assert told["graph"]["metadata"]["draft"] is True
@@ -278,14 +288,14 @@ def test_impact_tells_which_past_verdicts_would_change(
     shell = opened_verdict_shell(tmp_path, monkeypatch, capsys, is_judged=True)
     same = shell("graph", "impact", _energy(tmp_path), "--json", as_="user:olga")
     assert (same.code, same.json["changed"], same.json["records"]) == (0, 0, len(JUDGED))
-    before = shell("ledger", "show").out
+    before = shell("ledger", "list").out
     found = shell("graph", "impact", _energy(tmp_path, so2_month=100000), "--json", as_="user:olga")
     assert (found.code, found.json["moves"]) == (1, {"FLAG -> CLEAR": 1})
     (change,) = found.json["changes"]
     assert (change["telemetry_id"], change["before"], change["after"]) == ("en-03", "FLAG", "CLEAR")
     text = shell("graph", "impact", _energy(tmp_path, so2_month=100000), as_="user:olga").out
     assert all(line in text for line in ("1 x FLAG -> CLEAR", "1 of rule ied-so2", "1 about "))
-    assert shell("ledger", "show").out == before
+    assert shell("ledger", "list").out == before
 
 
 def test_every_command_refuses_in_json_what_it_cannot_read(tmp_path: Path) -> None:

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+import assay
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
 from assay.kernel.bundle import parse_bundle
 from assay.kernel.checkpoint import parse_checkpoint
 from assay.kernel.merkle import leaf_hash
 from assay.wiring import open_node
+from tests.contract._kit import refused
 from tests.flows._people import Desk, quick_passwords
 from tests.postgres_cluster import PostgresCluster
 from tests.surfaces.cli.running import ask, command_line, environment, note
@@ -116,7 +118,7 @@ def test_append_answers_with_a_receipt_whose_entry_is_there(home: Path, tmp_path
     shown = ask("--home", home, "ledger", "show", "4", "--json").json
     assert shown["entry_hash"] == receipt["entry_hash"]
     assert shown["body"] == {"answer": "clear", "asked_by": "Ada"}
-    exact = ask("--home", home, "ledger", "show", "4", "--text").out
+    exact = ask("--home", home, "ledger", "text", "4").out
     assert "sha256:" + sha256(exact.encode()).hexdigest() == receipt["entry_hash"]
 
 
@@ -129,6 +131,8 @@ def test_append_takes_only_json_objects(text: str, code: str, home: Path, tmp_pa
 def test_append_writes_no_kind_that_a_flow_makes(home: Path, tmp_path: Path) -> None:
     """Nobody forges a key record by appending one."""
     assert ask("--home", home, "ledger", "append", "--kind", "key.added", note(tmp_path)).code == 2
+    ask("--home", home, "ledger", "append", note(tmp_path, '{"kind":"key.added"}'))
+    assert ask("--home", home, "ledger", "show", "4", "--json").json["kind"] == "note"
 
 
 def test_many_lines_are_appended_in_their_order(home: Path) -> None:
@@ -137,8 +141,8 @@ def test_many_lines_are_appended_in_their_order(home: Path) -> None:
     answer = ask("--home", home, "ledger", "append", "--ndjson", "-", "--json", stdin=lines.encode())
     receipts = [json.loads(line) for line in answer.out.splitlines()]
     assert [receipt["sequence_number"] for receipt in receipts] == list(range(4, 3004))
-    entries = ask("--home", home, "ledger", "show", "--from", "4", "--limit", "3000", "--json").out.splitlines()
-    assert [json.loads(line)["body"]["n"] for line in entries] == list(range(3000))
+    with assay.open(home, read_only=True) as node:
+        assert [entry.body["n"] for entry in node.entries(first=4, limit=500)] == list(range(3000))
 
 
 def test_a_bad_line_stops_and_what_came_before_it_stays(home: Path) -> None:
@@ -151,18 +155,36 @@ def test_a_bad_line_stops_and_what_came_before_it_stays(home: Path) -> None:
     assert ask("--home", home, "ledger", "show", "6").code == 1
 
 
-def test_entries_are_shown_by_range_and_the_newest_without_one(home: Path) -> None:
+def test_entries_are_listed_by_range_kind_and_order(home: Path) -> None:
     ask("--home", home, "ledger", "append", "--ndjson", "-", stdin=b'{"n":1}\n' * 30)
 
-    def numbers(*options: str) -> list[int]:
-        answer = ask("--home", home, "ledger", "show", "--json", *options)
-        return [json.loads(line)["sequence_number"] for line in answer.out.splitlines()]
+    def numbers(*options: str) -> tuple[list[int], str | None]:
+        page = ask("--home", home, "ledger", "list", "--json", *options).json
+        return [entry["sequence_number"] for entry in page["items"]], page["next"]
 
-    assert numbers() == list(range(14, 34))
-    assert numbers("--limit", "2") == [32, 33]
-    assert numbers("--from", "5", "--to", "7") == [5, 6, 7]
-    assert numbers("--to", "4", "--limit", "3") == [2, 3, 4]
-    assert ask("--home", home, "ledger", "show", "--text").code == 2
+    assert numbers() == (list(range(1, 34)), None)
+    assert numbers("--from", "5", "--to", "7") == ([5, 6, 7], None)
+    for order, first, second in (("oldest", [1, 2], [3, 4]), ("newest", [33, 32], [31, 30])):
+        listed, cursor = numbers("--order", order, "--limit", "2")
+        assert listed == first
+        assert numbers("--order", order, "--limit", "2", "--cursor", str(cursor))[0] == second
+    assert numbers("--kind", "key.added") == ([1, 2, 3], None)
+    assert numbers("--kind", "note", "--limit", "30") == (list(range(4, 34)), None)
+    assert numbers("--kind", "verdict") == ([], None)
+    assert numbers("--order", "newest", "--from", "32") == ([33, 32], None)
+    assert ask("--home", home, "ledger", "show").code == 2
+
+
+def test_an_entry_is_shown_whole(home: Path, tmp_path: Path) -> None:
+    """However long its body is."""
+    ask("--home", home, "ledger", "append", note(tmp_path, json.dumps({"words": "x" * 5000, "last": {"a": [1, 2]}})))
+    shown = ask("--home", home, "ledger", "show", "4").out
+    assert "x" * 5000 in shown
+    assert json.loads(shown[shown.index("{") :])["last"] == {"a": [1, 2]}
+    trace = ask("--home", home, "ledger", "show", "4", "--json").json["trace_id"]
+    assert f"trace          {trace}" in shown
+    found = ask("--home", home, "ledger", "search", f"trace_id={trace}", "--json").json
+    assert [entry["sequence_number"] for entry in found["items"]] == [4]
 
 
 def test_a_tenant_sees_its_own_chain(home: Path, tmp_path: Path) -> None:
@@ -170,8 +192,8 @@ def test_a_tenant_sees_its_own_chain(home: Path, tmp_path: Path) -> None:
     receipt = ask("--home", home, "ledger", "append", note(tmp_path), "--tenant", "acme", "--json").json
     assert (receipt["tenant_id"], receipt["sequence_number"]) == ("acme", 1)
     assert ask("--home", home, "ledger", "verify", "--tenant", "acme").code == 0
-    refused = ask("--home", home, "ledger", "show", "--tenant", "../acme", "--json")
-    assert (refused.code, refused.error_code) == (3, "form.id")
+    denied = ask("--home", home, "ledger", "list", "--tenant", "../acme", "--json")
+    assert (denied.code, denied.error_code) == (3, "form.id")
 
 
 def test_verify_reads_only_what_is_new_unless_told_to_read_all(home: Path, tmp_path: Path) -> None:
@@ -206,21 +228,26 @@ def test_a_changed_entry_is_named_with_the_last_good_checkpoint(home: Path) -> N
 
 
 def test_a_checkpoint_is_a_signed_note_and_can_be_read_again_without_signing(home: Path) -> None:
-    none = ask("--home", home, "ledger", "checkpoint", "--latest", "--json")
-    assert (none.code, none.error_code) == (1, "proof.no_checkpoint")
+    none = ask("--home", home, "ledger", "checkpoint-show", "latest", "--json")
+    assert (none.code, none.error_code) == (1, "flow.not_found")
     signed = ask("--home", home, "ledger", "checkpoint", "--json").json
-    assert (signed["origin"], signed["size"]) == ("example.com/log/default", 3)
-    assert parse_checkpoint(signed["note"].encode()).checkpoint.size == 3
-    assert ask("--home", home, "ledger", "checkpoint", "--latest", "--json").json == signed
+    assert signed["size"] == 3
+    read = parse_checkpoint(signed["note"].encode()).checkpoint
+    assert (read.size, read.origin) == (3, "example.com/log/default")
+    for size in ("latest", "3"):
+        assert ask("--home", home, "ledger", "checkpoint-show", size, "--json").json == signed
+    assert ask("--home", home, "ledger", "checkpoint-show", "latest").out == signed["note"]
+    assert ask("--home", home, "ledger", "checkpoints", "--json").json == {"items": [signed], "next": None}
 
 
 def test_prove_signs_a_checkpoint_when_none_covers_the_entry(home: Path, tmp_path: Path) -> None:
-    """Unless it is told not to."""
+    """A node that is only read signs none."""
     ask("--home", home, "ledger", "append", note(tmp_path))
-    refused = ask("--home", home, "ledger", "prove", "4", "--no-checkpoint", "--json")
-    assert (refused.code, refused.error_code) == (1, "proof.no_checkpoint")
+    with assay.open(home, read_only=True) as node, refused("proof.no_checkpoint"):
+        node.prove_entry(4)
     answer = ask("--home", home, "ledger", "prove", "4", "--output", tmp_path / "bundle.json", "--json")
-    assert (answer.code, answer.json["tree_size"]) == (0, 4)
+    assert (answer.code, answer.json["output"]) == (0, str(tmp_path / "bundle.json"))
+    assert ask("--home", home, "ledger", "checkpoint-show", "latest", "--json").json["size"] == 4
     bundle = parse_bundle((tmp_path / "bundle.json").read_bytes())
     assert parse_bundle(ask("--home", home, "ledger", "prove", "4").out.encode()) == bundle
     assert ask("--home", home, "ledger", "prove", "5").code == 1
@@ -296,18 +323,20 @@ def test_a_search_finds_proves_and_is_verified_offline(home: Path, tmp_path: Pat
     lines = "".join(json.dumps({"rule_id": f"R-{number % 2}", "n": number}) + "\n" for number in range(6))
     assert ask("--home", home, "ledger", "append", "-", "--ndjson", stdin=lines.encode()).code == 0
     found = ask("--home", home, "ledger", "search", "rule_id=R-1", "--limit", "2", "--json")
-    assert [json.loads(line)["body"]["n"] for line in found.out.splitlines()] == [1, 3]
+    assert [entry["body"]["n"] for entry in found.json["items"]] == [1, 3]
     proof = tmp_path / "search.json"
-    made = ask("--home", home, "ledger", "search", "rule_id=R-1", "kind=note", "--proof", proof, "--json")
-    assert (made.code, made.json["entries"], made.json["covered"]) == (0, 3, 9)
+    made = ask("--home", home, "ledger", "prove-search", "rule_id=R-1", "kind=note", "--output", proof, "--json")
+    assert (made.code, made.json["output"]) == (0, str(proof))
+    assert len(json.loads(proof.read_bytes())["entries"]) == 3
+    assert [one["last"] for one in ask("--home", home, "ledger", "indexes", "--json").json["items"]] == [9]
     key = ask("--home", home, "key", "list", "--json").json[0]["key_id"]
     assert ask("verify", proof, "--trust", key).code == 0
     changed = tmp_path / "changed.json"
     changed.write_bytes(proof.read_bytes().replace(b'"terms":["rule_id=R-1"', b'"terms":["rule_id=R-0"'))
     assert ask("verify", changed, "--trust", key).code == 3
     assert ask("--home", home, "ledger", "index", "--json").json == {"indexes": []}
-    refused = ask("--home", home, "ledger", "search", "no term", "--json")
-    assert (refused.code, refused.error_code) == (2, "search.term")
+    no_term = ask("--home", home, "ledger", "search", "no term", "--json")
+    assert (no_term.code, no_term.error_code) == (3, "http.fields")
 
 
 def test_export_gives_texts_tiles_and_proofs(home: Path, tmp_path: Path) -> None:
@@ -362,8 +391,8 @@ def test_reading_works_beside_a_writer_and_writing_is_told_so(home: Path, tmp_pa
     """The second writer is fenced: exit 1, nothing written."""
     ask("--home", home, "ledger", "checkpoint")
     with open_node(home):
-        reads = [["show"], ["verify"], ["prove", "2"], ["export", "--output", "-"], ["checkpoint", "--latest"]]
+        reads = [["list"], ["verify"], ["prove", "2"], ["export", "--output", "-"], ["checkpoint-show", "latest"]]
         assert [ask("--home", home, "ledger", *read).code for read in reads] == [0] * len(reads)
         assert ask("--home", home, "doctor").code == 0
-        refused = ask("--home", home, "ledger", "append", note(tmp_path), "--json")
-    assert (refused.code, refused.error_code) == (1, "store.writer_held")
+        denied = ask("--home", home, "ledger", "append", note(tmp_path), "--json")
+    assert (denied.code, denied.error_code) == (1, "store.writer_held")

@@ -102,7 +102,7 @@ def test_exit_2_is_wrong_usage(arguments: list[str], tmp_path: Path) -> None:
 
 
 def test_exit_2_when_the_folder_is_no_node(tmp_path: Path) -> None:
-    answer = spawn("--home", tmp_path, "ledger", "show")
+    answer = spawn("--home", tmp_path, "ledger", "list")
     assert answer.code == 2
     assert "[config.no_node]" in answer.err
 
@@ -130,7 +130,7 @@ def test_an_unexpected_error_is_exit_4_with_one_line_and_a_traceback_on_demand(
 ) -> None:
     """A person sees what happened in a line; `--debug` shows where."""
     monkeypatch.setattr(wiring, "open_node", lambda *_, **__: 1 // 0)
-    short, long = ask("--home", home, "ledger", "show"), ask("--debug", "--home", home, "ledger", "show")
+    short, long = ask("--home", home, "ledger", "list"), ask("--debug", "--home", home, "ledger", "list")
     assert (short.code, long.code) == (4, 4)
     assert len(short.err.splitlines()) == 1
     assert "[cli.unexpected]" in short.err
@@ -141,7 +141,7 @@ def test_what_the_machine_refuses_is_exit_4_with_the_file_and_why(home: Path) ->
     """No traceback would say more than the name of the file."""
     (home / "assay.toml").unlink()
     (home / "assay.toml").mkdir()  # nobody expects a folder there
-    answer = ask("--home", home, "ledger", "show")
+    answer = ask("--home", home, "ledger", "list")
     assert (answer.code, answer.err) == (4, f"error: `{home}/assay.toml`: Is a directory [cli.machine]\n")
 
 
@@ -151,7 +151,7 @@ def test_what_the_machine_refuses_is_exit_4_with_the_file_and_why(home: Path) ->
         (["ledger", "show", "99", "--json"], 1, "flow.not_found"),
         (["--json", "ledger", "show", "99"], 1, "flow.not_found"),
         (["ledger", "show", "zero", "--json"], 2, "cli.usage"),
-        (["principal", "show", "nobody", "--json"], 3, "form.id"),
+        (["principal", "show", "nobody", "--json"], 3, "http.fields"),
     ],
 )
 def test_with_json_errors_are_json_on_standard_output(
@@ -167,7 +167,7 @@ def test_with_json_errors_are_json_on_standard_output(
 def test_several_problems_have_a_line_each_and_a_member_each_in_json(home: Path) -> None:
     """They are mended one by one; in one long line the last is not found."""
     (home / "assay.toml").write_text('[node]\norigin = "a b"\nfounder = "x"\n[http]\nport = 70000\n')
-    answer, asked = ask("--home", home, "ledger", "show"), ask("--home", home, "ledger", "show", "--json")
+    answer, asked = ask("--home", home, "ledger", "list"), ask("--home", home, "ledger", "list", "--json")
     head, *lines = answer.err.splitlines()
     assert head == "error: 3 problems [config.refused]"
     assert [line.partition(":")[0] for line in lines] == ["  node.origin", "  node.founder", "  http.port"]
@@ -193,7 +193,7 @@ def test_a_reader_that_leaves_is_no_error_to_speak_of(home: Path, tmp_path: Path
     lines = "".join(f'{{"n": {n}, "filler": "{"x" * 200}"}}\n' for n in range(2000))
     assert ask("--home", home, "ledger", "append", "--ndjson", note(tmp_path, lines)).code == 0
     process = subprocess.Popen(
-        command_line("--home", home, "ledger", "show", "--from", "1", "--limit", "5000", "--json"),
+        command_line("--home", home, "ledger", "watch", "--from", "1", "--once", "--json"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(),

@@ -82,16 +82,16 @@ def test_verdicts_of_a_model_that_is_not_in_use_any_more_are_replayed_by_its_kep
         ("ledger", "UPDATE ledger SET text = CAST(replace(CAST(text AS TEXT), 'FLAG', 'CLEAR') AS BLOB)",
          ("REPLAY_DIVERGENCE", "6 chain", "diverged")),
         ("transcript", "UPDATE transcript SET record = replace(record, 'FLAG', 'CLEAR')",
-         ("INCOMPLETE", "4 transcript", "not_checked")),
+         ("REPLAY_DIVERGENCE", "4 transcript", "diverged")),
         ("graph_version", "UPDATE graph_version SET document = replace(document, '200', '300')",
-         ("INCOMPLETE", "1 graph", "not_checked")),
+         ("REPLAY_DIVERGENCE", "1 graph", "diverged")),
     ],
     ids=["an entry", "a transcript", "the graph"],
 )  # fmt: skip
 def test_a_change_behind_the_programs_back_is_found_and_named(
     shell: VerdictShell, table: str, statement: str, expected: tuple[str, str, str]
 ) -> None:
-    """An entry that does not hash to itself diverges; what no signature or hash vouches for was not to be had."""
+    """Data that is there and is not what was recorded diverges, at its step."""
     (flag,) = shell.done("verdict", "list", "--verdict", "FLAG")
     _rewrite(shell, table, statement)
     code, (replay,), _ = _replayed(shell, "--entry", str(flag["sequence_number"]))

@@ -22,24 +22,24 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 def _open(shell: Shell, olga: str, **changes: object) -> tuple[str, str]:
     done = shell("review", "open", "-", "--json", stdin=json.dumps({**REQUEST, **changes}), session=olga)
     assert done.code == 0, done.out
-    return done.json["ticket"]["id"], done.json["ticket"]["shown_hash"]
+    return done.json["id"], done.json["shown_hash"]
 
 
 def test_a_day_at_the_desk(shell: Shell) -> None:
     """Claimed, placed, commented on, answered; and the ledger tells all of it again, entry by entry."""
     olga, amira, bo = (shell.login(f"user:{name}") for name in ("olga", "amira", "bo"))
     ticket, seen = _open(shell, olga)
-    assert "yours until" in shell("review", "claim", ticket, "--for", "10m", session=amira).out
+    assert "claimed until" in shell("review", "claim", ticket, "--for", "10m", session=amira).out
     refused = shell("review", "answer", ticket, "approve", "--seen", seen, "--json", session=bo)
     assert refused.refusal == (1, "review.leased")
     assert shell("review", "priority", ticket, "urgent", session=amira).code == 0
     assert shell("review", "assign", ticket, "--to", "user:bo", session=amira).code == 0
     assert shell("review", "assign", ticket, "--role", "nobody", "--json", session=amira).refusal[0] == 2
     assert shell("review", "comment", ticket, "ask Ada\x1b[2J", session=amira).code == 0
-    assert shell("review", "draft", ticket, "--choice", "reject", "--reason", "not sure", session=bo).code == 0
+    assert shell("review", "draft", "save", ticket, "--choice", "reject", "--reason", "not sure", session=bo).code == 0
     listed = shell("review", "list", "--assignee", "user:bo", "--priority", "urgent", "--state", "leased", "--json")
-    assert [one["ticket_id"] for one in listed.json] == [ticket]
-    assert shell("review", "list", "--holder", "user:bo", "--json").json == []
+    assert [one["ticket"]["id"] for one in listed.json["items"]] == [ticket]
+    assert shell("review", "list", "--holder", "user:bo", "--json").json["items"] == []
     text = shell("review", "show", ticket, session=bo).out
     assert "ask Ada\\x1b[2J" in text
     assert "your draft: reject" in text
@@ -47,17 +47,17 @@ def test_a_day_at_the_desk(shell: Shell) -> None:
     assert shell("review", "release", ticket, session=amira).code == 0
     assert shell("review", "release", ticket, "--json", session=amira).refusal == (1, "review.not_leased")
     assert shell("review", "answer", ticket, "approve", "--seen", seen, session=bo).code == 0
-    assert shell("review", "draft", ticket, "--drop", "--json", session=bo).refusal == (1, "review.settled")
-    steps = shell("review", "timeline", ticket, "--json").json
+    assert shell("review", "draft", "drop", ticket, "--json", session=bo).refusal == (1, "review.settled")
+    steps = shell("review", "timeline", ticket, "--json").json["items"]
     assert [one["kind"].removeprefix("ticket.") for one in steps] == [
         "opened", "claimed", "prioritised", "assigned", "commented", "released", "answered", "settled",
     ]  # fmt: skip
     entry = shell("ledger", "show", str(steps[4]["sequence_number"]), "--json")
     assert steps[4]["entry_hash"] in entry.out
     assert "ask Ada" not in json.dumps(steps)
-    figures = {one["by"]: one for one in shell("review", "progress", "--json").json}
+    figures = {one["by"]: one for one in shell("review", "progress", "--json").json["items"]}
     assert (figures["user:bo"]["answered"], figures["user:bo"]["agreed"]) == (1, 1)
-    assert [one["by"] for one in shell("review", "progress", "--json", session=amira).json] == ["user:amira"]
+    assert [one["by"] for one in shell("review", "progress", "--json", session=amira).json["items"]] == ["user:amira"]
 
 
 def test_reviewers_of_a_quorum_judge_by_themselves(shell: Shell) -> None:
@@ -83,10 +83,10 @@ def test_many_are_answered_as_the_dry_run_showed_them(shell: Shell, tmp_path: Pa
     olga, amira, bo = (shell.login(f"user:{name}") for name in ("olga", "amira", "bo"))
     tickets = [_open(shell, olga, about=f"batch:{number}")[0] for number in range(3)]
     _open(shell, olga, about="other")
-    plan = shell("review", "bulk", "approve", "--about", "batch:", "--dry-run", "--json", session=amira)
+    plan = shell("review", "plan", "approve", "--about", "batch:", "--json", session=amira)
     assert (plan.code, plan.json["accepted"], plan.json["rehearsed"]) == (0, 3, True)
     assert plan.json["lines"][0]["shown"] == '{"records":40}'
-    assert len(shell("review", "list", "--json").json) == 4
+    assert len(shell("review", "list", "--json").json["items"]) == 4
     file = tmp_path / "plan.json"
     file.write_text(plan.out)
     assert shell("review", "claim", tickets[1], session=bo).code == 0
@@ -100,7 +100,7 @@ def test_many_are_answered_as_the_dry_run_showed_them(shell: Shell, tmp_path: Pa
     file.write_text('{"lines": [{"ticket_id": "x"}]}')
     wrong = shell("review", "bulk", "approve", "--plan", str(file), "--json", session=amira)
     assert wrong.refusal == (3, "review.plan_file")
-    blunt = shell("review", "bulk", "reject", "--about", "batch:", "--dry-run", "--json", session=amira)
+    blunt = shell("review", "plan", "reject", "--about", "batch:", "--json", session=amira)
     assert {one["code"] for one in blunt.json["lines"]} >= {"review.reason_missing"}
 
 
@@ -110,12 +110,12 @@ def test_views_are_private_unless_they_are_shared(shell: Shell) -> None:
     _open(shell, olga, about="fire")
     assert shell("review", "view", "save", "water", "--about", "flood", session=amira).code == 0
     found = shell("review", "list", "--view", "water", "--json", session=amira)
-    assert [one["ticket_id"] for one in found.json] == [ticket]
+    assert [one["ticket"]["id"] for one in found.json["items"]] == [ticket]
     assert shell("review", "list", "--view", "water", "--json", session=bo).refusal == (2, "review.view")
-    assert shell("review", "list", "--view", "water", "--json").refusal == (2, "cli.usage")
+    assert shell("review", "list", "--view", "water", "--json").refusal == (2, "review.view")
     assert shell("review", "view", "save", "water", "--about", "flood", "--shared", session=amira).code == 0
-    assert len(shell("review", "list", "--view", "water", "--json", session=bo).json) == 1
-    assert [one["name"] for one in shell("review", "view", "list", "--json", session=bo).json] == ["water"]
+    assert len(shell("review", "list", "--view", "water", "--json", session=bo).json["items"]) == 1
+    assert [one["name"] for one in shell("review", "view", "list", "--json", session=bo).json["items"]] == ["water"]
     assert shell("review", "view", "drop", "water", "--json", session=bo).refusal == (2, "review.view")
     assert shell("review", "view", "drop", "water", session=amira).code == 0
-    assert shell("review", "view", "list", "--json", session=amira).json == []
+    assert shell("review", "view", "list", "--json", session=amira).json["items"] == []

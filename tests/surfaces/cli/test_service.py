@@ -4,13 +4,19 @@ import json
 from pathlib import Path
 
 import httpx
+import msgspec
 import pytest
 
 from assay.adapters.keyfile import create_key_file, load_key_file, public_path
 from assay.adapters.service_file import ServiceFile
+from assay.kernel.ids import TenantId
 from assay.kernel.instant import parse_instant
+from assay.ports.registry_store import IndexedService
+from assay.registry.discover import ServiceEntry
 from assay.registry.open_manifest import open_manifest, verify_manifest
+from assay.registry.permission import mask_of
 from assay.surfaces.forja.service import OWN
+from assay.wiring import open_node
 from tests.registry.codex import codex
 from tests.surfaces.cli.running import ask
 from tests.surfaces.forja._service import opened_house
@@ -123,3 +129,19 @@ def test_a_measurement_is_kept_and_shown_by_the_service(tmp_path: Path) -> None:
         since = parse_instant("2026-01-01T00:00:00Z")
         name = "portwatch-backend"
         assert len(house.agent.service.memory.read(lambda store: store.proofs(OWN, name, since=since))) == 1
+
+
+def test_services_are_listed_and_found_by_what_they_can_do(home: Path) -> None:
+    """A node without services says so; the list is an answer, and nobody who can is an honest no."""
+    entry = ServiceEntry(id="bookings", domain="port", capability_mask=mask_of(["READ", "QUERY"]), tier=2)
+    assert ask("--home", home, "service", "list", "--json").json == {"items": [], "next": None}
+    assert ask("--home", home, "service", "who-can", "READ").code == 1
+    with open_node(home) as (tools, _):
+        text = msgspec.json.encode(entry).decode()
+        row = IndexedService(service_id=entry.id, text=text, checked_at=tools.clock.now())
+        tools.database.write(lambda unit: unit.registry.put_entry(TenantId("default"), row))
+    assert [one["id"] for one in ask("--home", home, "service", "list", "--json").json["items"]] == ["bookings"]
+    for bits in (("READ", "QUERY"), ("READ,QUERY",)):
+        assert ask("--home", home, "service", "who-can", *bits, "--json").json == {"services": ["bookings"]}
+    assert ask("--home", home, "service", "who-can", "READ", "--tier", "3").out == "no service can\n"
+    assert ask("--home", home, "service", "show", "bookings", "--json").error_code == "flow.not_found"

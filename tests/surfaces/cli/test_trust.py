@@ -117,10 +117,10 @@ def test_a_penalty_waits_for_people_and_changes_a_standing_only_then(shell: Trut
     ticket = asked.out.strip()
     assert "it shows sha256:" in asked.err
     assert shell.done("trust", "show", "user:ann")["standing"] == 300
-    seen = shell.done("review", "show", ticket)["ticket"]["shown_hash"]
+    seen = shell.done("review", "show", ticket)["review"]["ticket"]["shown_hash"]
     answer = ("review", "answer", ticket, "apply", "--seen", seen)
     done = shell.done(*answer, session=shell.shell.login("user:eve"))
-    assert done["settlement"]["choice"] == "apply"
+    assert done["answered"]["settlement"]["choice"] == "apply"
     assert shell.done("trust", "show", "user:ann")["standing"] == 250
     penalise = ("trust", "penalise", "user:ann", "--reason", "x", "--json")
     assert shell(*penalise, "--points", "0", as_="user:op").refusal == (3, "trust.signal")

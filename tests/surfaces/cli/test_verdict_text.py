@@ -118,6 +118,7 @@ def test_a_table_is_as_wide_as_the_terminal_and_whole_in_a_file(
 ) -> None:
     """At a terminal long cells wrap; in a file a row stays a line."""
     monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("NO_COLOR", "1")
     text = table_text(("NAME", "COUNT"), [("word " * 30, "7")], stream=stream())
     assert max(map(len, text.splitlines())) > 40 if is_wide else max(map(len, text.splitlines())) <= 40
     assert text.count("word") == 30

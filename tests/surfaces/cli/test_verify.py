@@ -190,8 +190,8 @@ def test_a_tlog_proof_is_verified_beside_the_exact_entry(home: Path, tmp_path: P
     """0 with the key, 1 without, 3 beside another entry, 2 beside none."""
     ask("--home", home, "ledger", "append", note(tmp_path))
     proof, entry = tmp_path / "entry.tlog-proof", tmp_path / "entry.txt"
-    ask("--home", home, "ledger", "prove", "4", "--text", "--output", proof)
-    entry.write_text(ask("--home", home, "ledger", "show", "4", "--text").out)
+    ask("--home", home, "ledger", "prove", "4", "--format", "tlog", "--output", proof)
+    entry.write_text(ask("--home", home, "ledger", "text", "4").out)
     other = note(tmp_path, entry.read_text().replace("clear", "Clear"), "other.txt")
     trust = ("--trust", _key(home))
     codes = [

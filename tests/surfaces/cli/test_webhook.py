@@ -13,14 +13,14 @@ def test_a_webhook_is_added_shown_and_removed(tmp_path: Path) -> None:
     assert added.code == 0
     name = added.json["webhook"]["webhook_id"]
     assert added.json["public_key"].startswith("whpk_")
-    [shown] = ask("--home", str(home), "webhook", "list", "--json").json
+    [shown] = ask("--home", str(home), "webhook", "list", "--json").json["items"]
     assert (shown["webhook"]["url"], shown["webhook"]["types"], shown["dead"]) == (url, ["rca.triggered"], 0)
     assert url in ask("--home", str(home), "webhook", "list").out
-    assert ask("--home", str(home), "webhook", "dead", name, "--json").json == []
+    assert ask("--home", str(home), "webhook", "dead", name, "--json").json["items"] == []
     replayed = ask("--home", str(home), "webhook", "replay", name, "--after", "0", "--json")
     assert replayed.json == {"webhook_id": name, "due": 0}
     assert ask("--home", str(home), "webhook", "remove", name).code == 0
-    assert ask("--home", str(home), "webhook", "list", "--json").json == []
+    assert ask("--home", str(home), "webhook", "list", "--json").json["items"] == []
 
 
 def test_what_cannot_be_is_refused_with_its_code(tmp_path: Path) -> None:

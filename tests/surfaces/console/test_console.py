@@ -15,7 +15,6 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.testing import TestClient
 
 from assay.flows.claims.gate_claims import gate_claims
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.ledger.check_report import check_report, parse_report
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.identity.browser import csrf_token
@@ -33,6 +32,7 @@ from assay.surfaces.http.app import create_app
 from assay.surfaces.http.cookies import SESSION_COOKIE
 from assay.surfaces.http.desk import Desk as HttpDesk
 from assay.wiring import load_config
+from tests.acting import issue_api_key
 from tests.claims.making import document
 from tests.flows._node import TENANT
 from tests.flows._people import ADMIN, PASSWORD
@@ -363,7 +363,7 @@ def test_a_fault_of_ours_tells_its_code_and_nothing_else(visitor: Visitor, monke
     def fail(*_arguments: object, **_options: object) -> None:
         raise OSError("/very/private/path")
 
-    monkeypatch.setattr("assay.surfaces.console.review.show_queue", fail)
+    monkeypatch.setattr("assay.surfaces.console.review.page_queue", fail)
     visitor.enter("user:rita")
     answer = visitor.client.get("/console/review")
     assert answer.status_code == 500

@@ -10,8 +10,7 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from assay.flows.review.keep_view import list_views
-from assay.flows.review.show_ticket import show_ticket
+from assay.flows.review.keep_view import KeptView, ListViews, views
 from assay.identity.browser import csrf_token
 from assay.identity.principal import Principal
 from assay.kernel.ids import PrincipalId
@@ -22,6 +21,7 @@ from assay.review.ticket import Ticket
 from assay.surfaces.http.app import create_app
 from assay.surfaces.http.cookies import SESSION_COOKIE
 from assay.wiring import load_config
+from tests.acting import looking, view_desk
 from tests.flows._node import TENANT
 from tests.flows._verdicts import VerdictDesk, opened_verdicts
 
@@ -138,13 +138,18 @@ def test_what_a_form_lacks_is_said(rita: Person, path: str, fields: dict[str, st
 def test_no_form_of_another_page_does_anything(rita: Person, path: str) -> None:
     told = rita.post(path, form_token="0" * 64, answer="approval approve", name="x", state="open")
     assert (told.status_code, "http.csrf" in told.text) == (403, True)
-    assert list_views(rita.desk.tools, TENANT, rita.id) == ()
+    assert _views(rita) == ()
+
+
+def _views(person: Person) -> tuple[KeptView, ...]:
+    found = person.desk.read(lambda unit: unit.identity.find_principal(TENANT, person.id))
+    return views(person.desk.tools, looking(found), ListViews()).items
 
 
 def test_a_view_is_ones_own_until_it_is_shared(rita: Person, vera: Person) -> None:
     done = rita.post("/desk/views", name="Late approvals", state="overdue", kind="approval", about="batch:")
     assert (done.status_code, done.headers["location"]) == (303, "/console/review?view=Late%20approvals")
-    [kept] = list_views(rita.desk.tools, TENANT, rita.id)
+    [kept] = _views(rita)
     assert kept.filter == QueueFilter(state=QueueState.OVERDUE, kind=TicketKind.APPROVAL, about="batch:")
     assert "Late approvals" in rita.get("/review").text
     assert "Late approvals" not in vera.get("/review").text
@@ -187,7 +192,7 @@ def test_a_ticket_is_claimed_given_back_assigned_and_made_urgent(rita: Person, v
         done = rita.post(path, seen=seen, **fields)
         assert done.status_code == 303, done.text
     at = rita.desk.tools.clock.now()
-    shown = show_ticket(rita.desk.tools, TENANT, ticket.id, viewer=_principal(vera), at=at)
+    shown = view_desk(rita.desk.tools, looking(_principal(vera), at=at), ticket.id)
     assert (shown.placement.person, shown.placement.priority) == ("user:vera", Priority.URGENT)
     assert "urgent priority" in vera.get(f"/review/{ticket.id}").text
     refused = rita.post(path, seen=seen, act="assign", person="user:nobody")
@@ -249,5 +254,5 @@ def test_a_conclusion_names_one_of_the_sub_categories_that_the_ticket_lists(rita
     assert '<optgroup label="routing failure"><option>wrong &lt;port&gt;</option></optgroup>' in page
     told = {"choice": "routing_failure", "reason": "the other harbour", "sub_category": "wrong <port>"}
     assert rita.post(f"/review/{ticket.id}", seen=ticket.shown_hash, **told).status_code == 303
-    seen = show_ticket(rita.desk.tools, TENANT, ticket.id, viewer=None, at=rita.desk.tools.clock.now())
+    seen = view_desk(rita.desk.tools, looking(None, at=rita.desk.tools.clock.now()), ticket.id)
     assert '"sub_category":"wrong <port>"' in seen.review.answers[0].answer.body

@@ -21,7 +21,6 @@ from starlette.routing import Route
 import assay
 from assay.adapters.group_commit import BusyError
 from assay.adapters.service_file import ServiceFile
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.registry.service_desk import NodeDesk
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ids import PrincipalId
@@ -29,6 +28,7 @@ from assay.ports.registry_store import RegistryStore
 from assay.registry.permission import mask_of
 from assay.surfaces.attach import Agent
 from assay.surfaces.forja.reply import Receive, Scope, Send
+from tests.acting import issue_api_key
 from tests.flows._people import ADMIN, TENANT, Desk, opened_desk
 from tests.registry.codex import codex
 

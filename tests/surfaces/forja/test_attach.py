@@ -7,7 +7,6 @@ import pytest
 from pydantic import BaseModel
 
 import assay
-from assay.flows.identity.change_tier import request_tier
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.kernel.canonical import canonical_digest
 from assay.kernel.errors import Error
@@ -16,6 +15,7 @@ from assay.registry.trip import SwitchRule
 from assay.surfaces.forja.app import Emitted
 from assay.surfaces.forja.call import Call
 from assay.surfaces.forja.service import ServiceRule
+from tests.acting import request_tier
 from tests.contract._kit import refused
 from tests.registry.codex import codex
 from tests.surfaces.forja._service import AGENT, FRAMEWORKS, House, make_app, opened_house

@@ -12,9 +12,9 @@ import pytest
 
 import assay
 from assay.adapters.keyfile import create_key_file
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.identity.principal import PrincipalKind
 from assay.wiring import init_node, open_node
+from tests.acting import issue_api_key
 from tests.flows._people import ADMIN, TENANT, Desk, quick_passwords
 from tests.registry.codex import codex
 from tests.surfaces.cli.running import Answer, ask
@@ -83,6 +83,8 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
     folder = tmp_path_factory.mktemp("town")
     home, key = folder / "node", folder / "service.key"
     init_node(home)
+    with (home / "assay.toml").open("a") as file:
+        file.write('\n[registry]\nservice_networks = ["127.0.0.0/8"]\n')
     create_key_file(key)
     (folder / "codex.json").write_bytes(codex())
     assert ask("--home", home, "service", "trust", _NAME, folder / "service.key.pub").code == 0

@@ -1,6 +1,7 @@
 """Questions to a registry: what is not understood is refused, and whoever comes from afar is no neighbour."""
 
 from collections.abc import Iterator
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from assay.config.desk import RegistryConfig
 from assay.kernel.canonical import canonicalize
-from assay.registry.announce import AnnounceEvent, AnnouncePolicy, draft_announce
+from assay.registry.announce import AnnounceEvent, draft_announce
 from assay.surfaces.forja.own import open_own
 from assay.surfaces.forja.registry_app import RegistryApp
 from assay.surfaces.http.registry import open_registry
@@ -22,7 +23,7 @@ from tests.surfaces.forja._service import House, opened_house, run
 
 _NAME = "portwatch-backend"
 _FORJA = "/api/v2/forja"
-_OPEN = AnnouncePolicy(allow_unsigned=True)
+_HERE = ip_network("127.0.0.0/8")
 
 
 class Registry:
@@ -31,7 +32,9 @@ class Registry:
     def __init__(self, house: House) -> None:
         tools = house.desk.tools
         self.house = house
-        self.app = RegistryApp(tools=tools, tenant_id=TENANT, own=open_own(tools, TENANT, port=4585))
+        self.app = RegistryApp(
+            tools=tools, tenant_id=TENANT, own=open_own(tools, TENANT, port=4585), unsigned_networks=(_HERE,)
+        )
 
     def ask(self, method: str, path: str, **options: Any) -> httpx.Response:  # noqa: ANN401  httpx's own
         async def ask() -> httpx.Response:
@@ -86,7 +89,7 @@ def test_what_a_proxy_on_this_machine_hands_on_comes_from_afar(registry: Registr
     def say(number: int, **headers: str) -> tuple[int, str | None]:
         at = registry.house.agent.service.clock.now()
         told = draft_announce(
-            make_manifest(service=f"new-{header}"), AnnounceEvent.ANNOUNCE, base_url="http://203.0.113.9",
+            make_manifest(service=f"new-{header}"), AnnounceEvent.ANNOUNCE, base_url="http://127.0.0.1:9",
             instance_id="i1", sequence=number, at=at,
         )  # fmt: skip
         answer = registry.ask("POST", "/announce", content=canonicalize(told), headers=headers)
@@ -111,8 +114,37 @@ def test_a_snapshot_that_still_stands_has_no_length(registry: Registry) -> None:
 
 
 @pytest.mark.clause("forja", "announce")
-def test_the_operator_of_a_closed_network_may_hear_the_unsigned_from_afar(tmp_path: Path) -> None:
+def test_an_announce_is_answered_with_whether_the_service_is_listed_and_why_not(registry: Registry) -> None:
+    """An unsigned one makes the node fetch from no other address than its sender's."""
+
+    def say(number: int, url: str | None, name: str = "new-reason") -> dict[str, Any]:
+        at = registry.house.agent.service.clock.now()
+        told = draft_announce(
+            make_manifest(service=name), AnnounceEvent.ANNOUNCE, base_url=url or "",
+            instance_id="i1", sequence=number, at=at,
+        )  # fmt: skip
+        if url is None:
+            del told["base_url"]
+        answer: dict[str, Any] = registry.ask("POST", "/announce", content=canonicalize(told)).json()
+        return answer
+
+    heard = say(1, None)
+    assert (heard["listed"], heard["base_url"]) == (False, "http://127.0.0.1:4080")
+    assert "once a look finds" in heard["reason"]
+    assert say(2, "http://169.254.169.254/latest")["code"] == "registry.foreign_address"
+
+
+@pytest.mark.clause("forja", "announce")
+def test_without_a_setting_no_unsigned_announce_counts_and_nothing_inside_is_fetched(tmp_path: Path) -> None:
     init_node(tmp_path / "node")
+    inside = "http://127.0.0.1:4080"
     with open_node(tmp_path / "node") as (tools, config):
-        for said, policy in ((config.registry, AnnouncePolicy()), (RegistryConfig(allow_unsigned=True), _OPEN)):
-            assert open_registry(tools, replace(config, registry=said)).policy == policy
+        strict = open_registry(tools, config)
+        assert strict.unsigned_networks == ()
+        for url in (inside, "http://169.254.169.254/", "http://[::ffff:10.0.0.1]/", "http://10.1.2.3", "http://"):
+            assert strict.find_refusal(url) is not None
+        said = RegistryConfig(unsigned_networks=("127.0.0.0/8",), service_networks=("10.0.0.0/8",))
+        listed = open_registry(tools, replace(config, registry=said))
+        assert listed.unsigned_networks == (_HERE,)
+        assert [listed.find_refusal(url) for url in (inside, "http://10.1.2.3")] == [None, None]
+        assert listed.find_refusal("http://192.168.0.1") is not None

@@ -12,7 +12,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 import assay
 from assay.adapters.service_file import ServiceFile
-from assay.flows.identity.change_tier import request_tier
 from assay.flows.registry.service_desk import NodeDesk
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.kernel.ids import PrincipalId
@@ -22,6 +21,7 @@ from assay.registry.trip import Fired, SwitchRule
 from assay.surfaces.forja.folder_desk import FolderDesk
 from assay.surfaces.forja.service import Service, ServiceRule
 from assay.wiring import init_node
+from tests.acting import request_tier
 from tests.contract._kit import refused
 from tests.flows._people import TENANT
 from tests.registry.codex import codex
@@ -306,7 +306,7 @@ class AgentRequests(RuleBasedStateMachine):
     def ask_for_a_tier(self, tier: int) -> None:
         """FRJ-015: a question that an agent cannot even ask."""
         desk = self.house.desk
-        with refused("identity.session_required"):
+        with refused("identity.session_required", "identity.role"):
             request_tier(
                 desk.tools, PrincipalId(AGENT), tier, reason="more", credential=self.house.key, at=desk.at(minutes=1)
             )

@@ -11,7 +11,6 @@ import httpx
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from assay.flows.identity.add_principal import add_principal
 from assay.flows.identity.oidc_settings import OidcSettings
 from assay.flows.tools import Tools
 from assay.identity.principal import PrincipalChange, PrincipalKind
@@ -19,6 +18,7 @@ from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.surfaces.http.app import create_app
 from assay.wiring import open_node
+from tests.acting import add_principal
 from tests.flows._people import PASSWORD, quick_passwords
 from tests.surfaces.http._house import MovedClock
 from tests.surfaces.http.served import ACME, ADMIN, make_node

@@ -10,12 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.flows.identity.add_principal import add_principal
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.tools import Tools
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.wiring import init_node, open_node
+from tests.acting import add_principal, issue_api_key
 from tests.waiting import until
 
 __all__ = ["ACME", "ADMIN", "Served", "issue", "make_node", "run_cli", "serving"]
@@ -61,9 +60,9 @@ def serving(*arguments: str, folder: Path, module: str = _MODULE) -> Iterator[Se
         process.wait(60)
 
 
-def run_cli(*arguments: str) -> "subprocess.CompletedProcess[str]":
+def run_cli(*arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        _command(*arguments), capture_output=True, text=True, check=False, timeout=120, env=_environment()
+        _command(*arguments), input=stdin, capture_output=True, text=True, check=False, timeout=120, env=_environment()
     )
 
 

@@ -18,8 +18,6 @@ from assay.adapters.sqlite.database import SqliteDatabase
 from assay.config import Config
 from assay.config.oidc import OidcConfig
 from assay.flows.identity.authenticate import authenticate
-from assay.flows.identity.disable_principal import disable_principal
-from assay.flows.identity.revoke_api_key import revoke_api_key
 from assay.flows.ledger.check_proof import check_proof
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
@@ -35,6 +33,7 @@ from assay.kernel.merkle import leaf_hash
 from assay.kernel.tile import root_hash
 from assay.surfaces.http.app import create_app
 from assay.wiring import open_node
+from tests.acting import disable_principal, revoke_api_key
 from tests.surfaces.http.served import ACME, ADMIN, issue, make_node
 
 _OTHER = TenantId("other")
@@ -55,7 +54,7 @@ class _House:
     def post(self, body: Any, **headers: str) -> httpx.Response:  # noqa: ANN401  whatever JSON can hold
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         return self.client.post(
-            "/log/entries", content=content, headers={"content-type": "application/json", **(headers or self.writer)}
+            "/api/v1/entries", content=content, headers={"content-type": "application/json", **(headers or self.writer)}
         )
 
 
@@ -93,7 +92,7 @@ def test_a_note_is_on_disk_when_it_is_answered(house: _House) -> None:
     answer = house.post({"note": {"temperature": 7}})
     receipt = answer.json()
     assert (answer.status_code, receipt["tenant_id"]) == (201, "acme")
-    assert answer.headers["location"] == f"/log/entries/{receipt['sequence_number']}"
+    assert answer.headers["location"] == f"/api/v1/entries/{receipt['sequence_number']}"
     row = house.tools.database.read(lambda unit: unit.ledger.find_entry(ACME, receipt["sequence_number"]))
     assert row is not None
     assert row.entry_hash == receipt["entry_hash"]
@@ -103,7 +102,7 @@ def test_a_note_is_on_disk_when_it_is_answered(house: _House) -> None:
 def test_an_entry_is_served_byte_for_byte_as_it_was_hashed(house: _House) -> None:
     """SHA-256 of the body is the entry hash, which is also the ETag; a private cache may keep it."""
     receipt = house.post({"note": {"ä": 1.5}}).json()
-    answer = house.get(f"/log/entries/{receipt['sequence_number']}")
+    answer = house.get(f"/api/v1/entries/{receipt['sequence_number']}/text")
     assert "sha256:" + sha256(answer.content).hexdigest() == receipt["entry_hash"]
     assert answer.headers["etag"] == f'"{receipt["entry_hash"]}"'
     assert answer.headers["cache-control"] == "private, max-age=31536000, immutable"
@@ -113,7 +112,7 @@ def test_personal_values_are_logged_as_commitments(house: _House) -> None:
     """Pointers lead into the note; the value is not in the entry, and lies beside it for erasure."""
     receipt = house.post({"note": {"email": "amira@example.org", "n": 1}, "personal": ["/email"]}).json()
     number = receipt["sequence_number"]
-    entry = house.get(f"/log/entries/{number}")
+    entry = house.get(f"/api/v1/entries/{number}/text")
     assert "amira" not in entry.text
     assert list(entry.json()["body"]["note"]["email"]) == ["$commitment"]
     (disclosure,) = house.tools.database.read(lambda unit: unit.ledger.disclosures(ACME, number))
@@ -123,9 +122,9 @@ def test_personal_values_are_logged_as_commitments(house: _House) -> None:
 def test_a_proof_convinces_an_offline_verifier(house: _House) -> None:
     """409 while no checkpoint covers the entry, then a bundle that holds for whoever trusts the ledger's key."""
     number = house.post({"note": {"n": 1}}).json()["sequence_number"]
-    _problem(house.get(f"/log/proof/{number}"), 409, "proof.no_checkpoint")
+    _problem(house.get(f"/api/v1/proofs/{number}"), 409, "proof.no_checkpoint")
     sign_checkpoint(house.tools, ACME, at=house.tools.clock.now())
-    bundle = parse_bundle(house.get(f"/log/proof/{number}").content)
+    bundle = parse_bundle(house.get(f"/api/v1/proofs/{number}").content)
     public_key = house.tools.ledger_signer.public_key
     assert public_key is not None
     assert check_bundle(bundle, parse_anchors([public_key.hex()])).holds
@@ -143,11 +142,11 @@ def test_a_proof_convinces_an_offline_verifier(house: _House) -> None:
 def test_a_proof_comes_in_the_form_that_was_asked_for(form: str, media_type: str, shared: _House) -> None:
     number = shared.post({"note": {"n": 1}}).json()["sequence_number"]
     sign_checkpoint(shared.tools, ACME, at=shared.tools.clock.now())
-    answer = shared.get(f"/log/proof/{number}?format={form}")
+    answer = shared.get(f"/api/v1/proofs/{number}?format={form}")
     assert (answer.status_code, answer.headers["content-type"]) == (200, media_type)
-    text = shared.get(f"/log/entries/{number}").content
+    text = shared.get(f"/api/v1/entries/{number}/text").content
     assert check_proof(answer.content, parse_anchors([shared.tools.founder]), entry=text).holds
-    _problem(shared.get(f"/log/proof/{number}?format=other"), 422, "http.fields")
+    _problem(shared.get(f"/api/v1/proofs/{number}?format=other"), 422, "http.fields")
 
 
 def test_checkpoint_and_tiles_are_a_tlog_tiles_log(house: _House) -> None:
@@ -174,7 +173,7 @@ def test_checkpoint_and_tiles_are_a_tlog_tiles_log(house: _House) -> None:
         return tile.content
 
     assert root_hash(checkpoint.size, read) == checkpoint.root
-    entry = house.get("/log/entries/256").content
+    entry = house.get("/api/v1/entries/256/text").content
     assert read(0, 0, 256)[-32:] == leaf_hash(entry)
 
 
@@ -206,8 +205,8 @@ def test_a_tile_that_must_be_there_and_is_not_is_our_fault(house: _House, tmp_pa
 
 @pytest.mark.parametrize("number", ["0", "99", "01", "-1", "abc", "9" * 30, "1e3"])
 def test_an_entry_that_does_not_exist_is_not_found(shared: _House, number: str) -> None:
-    _problem(shared.get(f"/log/entries/{number}"), 404, "flow.not_found")
-    _problem(shared.get(f"/log/proof/{number}"), 404, "flow.not_found")
+    _problem(shared.get(f"/api/v1/entries/{number}/text"), 404, "flow.not_found")
+    _problem(shared.get(f"/api/v1/proofs/{number}"), 404, "flow.not_found")
 
 
 def test_the_credential_may_come_in_either_header(house: _House) -> None:
@@ -235,7 +234,7 @@ def test_the_credential_may_come_in_either_header(house: _House) -> None:
     ],
 )
 @pytest.mark.parametrize(
-    "path", ["/whoami", "/log/checkpoint", "/log/entries/1", "/log/proof/1", "/log/tile/0/000", "/metrics"]
+    "path", ["/whoami", "/log/checkpoint", "/api/v1/entries/1/text", "/api/v1/proofs/1", "/log/tile/0/000", "/metrics"]
 )
 def test_without_a_valid_credential_every_closed_route_says_the_same(
     shared: _House, path: str, headers: dict[str, str]
@@ -272,14 +271,14 @@ def test_a_revoked_key_and_a_disabled_principal_are_out_at_once(house: _House) -
     [
         ((), {"/whoami", "/log/tile/0/000.p/1"}),
         (("reviewer",), {"/whoami", "/log/tile/0/000.p/1"}),
-        (("auditor",), {"/whoami", "/log/tile/0/000.p/1", "/log/entries/1", "/metrics"}),
-        (("operator",), {"/whoami", "/log/tile/0/000.p/1", "/log/entries/1", "/metrics", "POST"}),
+        (("auditor",), {"/whoami", "/log/tile/0/000.p/1", "/api/v1/entries/1/text", "/metrics"}),
+        (("operator",), {"/whoami", "/log/tile/0/000.p/1", "/api/v1/entries/1/text", "/metrics", "POST"}),
     ],
 )
 def test_a_role_opens_its_own_doors_and_no_other(house: _House, roles: tuple[str, ...], allowed: set[str]) -> None:
     """Auditors read and write nothing; whoever has no role sees hashes only."""
     key = {"x-api-key": issue(house.tools, "svc:some", roles=roles)}
-    for path in ("/whoami", "/log/tile/0/000.p/1", "/log/entries/1", "/metrics"):
+    for path in ("/whoami", "/log/tile/0/000.p/1", "/api/v1/entries/1/text", "/metrics"):
         response = house.get(path, **key)
         if path in allowed:
             assert response.status_code == 200
@@ -295,7 +294,7 @@ def test_a_role_opens_its_own_doors_and_no_other(house: _House, roles: tuple[str
 def test_a_key_with_a_narrow_scope_does_no_more_than_that(house: _House) -> None:
     """The principal is an operator, and this key of theirs may only read."""
     key = {"x-api-key": issue(house.tools, "svc:narrow", roles=("operator",), scopes=("log:read",))}
-    assert house.get("/log/entries/1", **key).status_code == 200
+    assert house.get("/api/v1/entries/1/text", **key).status_code == 200
     _problem(house.post({"note": {}}, **key), 403, "identity.scope")
     _problem(house.get("/metrics", **key), 403, "identity.scope")
     assert house.get("/whoami", **key).json()["scopes"] == ["log:read"]
@@ -307,8 +306,8 @@ def test_a_principal_sees_its_own_tenant_only(house: _House) -> None:
     receipt = house.post({"note": {"whose": "other"}}, **key).json()
     assert receipt["tenant_id"] == "other"
     number = receipt["sequence_number"]
-    assert house.get(f"/log/entries/{number}", **key).json()["body"]["note"] == {"whose": "other"}
-    assert house.get(f"/log/entries/{number}").json()["tenant_id"] == "acme"
+    assert house.get(f"/api/v1/entries/{number}/text", **key).json()["body"]["note"] == {"whose": "other"}
+    assert house.get(f"/api/v1/entries/{number}/text").json()["tenant_id"] == "acme"
     sign_checkpoint(house.tools, ACME, at=house.tools.clock.now())
     _problem(house.get("/log/checkpoint", **key), 404, "flow.not_found")
     sign_checkpoint(house.tools, _OTHER, at=house.tools.clock.now())
@@ -353,9 +352,9 @@ def test_only_json_is_taken(shared: _House, media_type: str) -> None:
 
 
 def test_unknown_routes_and_methods_are_problems_too(house: _House) -> None:
-    for path in ("/nothing", "/log", "/log/entries/1/more", "/openapi", "/schema", "/docs"):
+    for path in ("/nothing", "/log", "/api/v1/entries/1/more", "/openapi", "/schema", "/docs"):
         _problem(house.get(path), 404, "http.no_route")
-    response = house.client.delete("/log/entries", headers=house.writer)
+    response = house.client.delete("/api/v1/entries", headers=house.writer)
     _problem(response, 405, "http.method")
     assert "POST" in response.headers["allow"]
 
@@ -371,7 +370,7 @@ def test_the_bare_address_leads_whoever_opens_it_to_the_console(house: _House) -
 
 
 def test_options_say_which_methods_a_route_has(house: _House) -> None:
-    response = house.client.options("/log/entries")
+    response = house.client.options("/api/v1/entries")
     assert (response.status_code, "POST" in response.headers["allow"], response.content) == (204, True, b"")
 
 
@@ -405,7 +404,7 @@ def test_a_writer_that_stopped_makes_the_node_not_ready(house: _House) -> None:
     problem = _problem(house.client.get("/readyz"), 503, "http.not_ready")
     assert problem["errors"] == [{"field": "writer", "message": "store.writer_stopped"}]
     assert "no space" not in _problem(house.post({"note": {}}), 503, "store.writer_stopped")["detail"]
-    assert house.get("/log/entries/1").status_code == 200
+    assert house.get("/api/v1/entries/1/text").status_code == 200
 
 
 def test_a_node_that_was_rolled_back_under_us_is_not_ready(house: _House) -> None:
@@ -420,7 +419,7 @@ def test_a_node_that_was_rolled_back_under_us_is_not_ready(house: _House) -> Non
 
 def test_metrics_count_what_happened(house: _House) -> None:
     house.post({"note": {}})
-    house.get("/log/entries/99")
+    house.get("/api/v1/entries/99/text")
     sign_checkpoint(house.tools, ACME, at=house.tools.clock.now())
     text = house.get("/metrics").text
     size = house.tools.database.read(lambda unit: unit.ledger.head(ACME)).sequence_number
@@ -428,7 +427,7 @@ def test_metrics_count_what_happened(house: _House) -> None:
     assert 'assay_problems_total{code="flow.not_found"} 1.0' in text
     assert f'assay_checkpoint_size{{tenant="acme"}} {size}.0' in text
     assert f'assay_ledger_entries{{tenant="acme"}} {size}.0' in text
-    assert 'assay_http_request_seconds_count{method="POST",route="/log/entries",status="201"} 1.0' in text
+    assert 'assay_http_request_seconds_count{method="POST",route="/api/v1/entries",status="201"} 1.0' in text
     for name in ("assay_commits_total", "assay_writes_total", "assay_queue_length", "assay_checkpoint_age_seconds"):
         assert name in text
 
@@ -437,6 +436,13 @@ def test_metrics_are_open_only_when_configured(tmp_path: Path) -> None:
     make_node(tmp_path / "node", settings="open_metrics = true\n")
     with open_node(tmp_path / "node") as (tools, config), TestClient(create_app(tools, config)) as client:
         assert client.get("/metrics").status_code == 200
+
+
+@pytest.mark.parametrize(("settings", "status"), [("", 401), ("open_sovereignty = true\n", 200)])
+def test_the_sovereignty_document_is_open_only_when_configured(tmp_path: Path, settings: str, status: int) -> None:
+    make_node(tmp_path / "node", settings=settings)
+    with open_node(tmp_path / "node") as (tools, config), TestClient(create_app(tools, config)) as client:
+        assert client.get("/api/sovereignty").status_code == status
 
 
 def test_the_body_limit_is_the_operators(tmp_path: Path) -> None:
@@ -451,9 +457,8 @@ def test_a_session_opens_the_same_doors(house: _House) -> None:
     """A person's session token is a credential like an API key; `/whoami` says which it was."""
     from dataclasses import replace
 
-    from assay.flows.identity.add_principal import add_principal
-    from assay.flows.identity.log_in import log_in
     from assay.identity.principal import PrincipalKind
+    from tests.acting import add_principal, log_in
     from tests.flows._people import PASSWORD, quick_passwords
 
     tools, person = replace(house.tools, passwords=quick_passwords()), PrincipalId("user:amira")
@@ -472,8 +477,8 @@ def test_a_fault_of_ours_shows_its_code_and_hides_its_words(house: _House, monke
         message = "disk /dev/secret failed"
         raise ZeroDivisionError(message)
 
-    monkeypatch.setattr("assay.surfaces.http.log.export_proof", fail)
+    monkeypatch.setattr("assay.flows.ledger.proofs.prove_with_receipt", fail)
     sign_checkpoint(house.tools, ACME, at=house.tools.clock.now())
     house.client.app.debug = False
-    problem = _problem(house.get("/log/proof/1"), 500, "http.internal")
+    problem = _problem(house.get("/api/v1/proofs/1"), 500, "http.internal")
     assert "secret" not in json.dumps(problem)

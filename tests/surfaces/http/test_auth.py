@@ -9,12 +9,12 @@ import httpx
 import msgspec
 import pytest
 
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.identity.principal import PrincipalKind
 from assay.identity.throttle import address_subject
 from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
 from assay.surfaces.http.app import create_app
+from tests.acting import issue_api_key
 from tests.surfaces.http._door import AMIRA, Door, opened_door
 from tests.surfaces.http._house import refused
 from tests.surfaces.http._streams import running
@@ -115,14 +115,16 @@ def test_a_login_is_an_entry_that_says_how_the_person_was_known(door: Door) -> N
 def test_a_change_by_cookie_alone_needs_the_token_of_the_session(door: Door) -> None:
     """Another site can make the browser send the cookie; it cannot know the token, nor pass for our own page."""
     csrf = door.log_in().json()["csrf_token"]
-    refused(door.browser.post("/log/entries", json=_NOTE), 403, "http.csrf")
-    refused(door.browser.post("/log/entries", json=_NOTE, headers={"x-csrf-token": csrf[:-1] + "x"}), 403, "http.csrf")
+    refused(door.browser.post("/api/v1/entries", json=_NOTE), 403, "http.csrf")
+    refused(
+        door.browser.post("/api/v1/entries", json=_NOTE, headers={"x-csrf-token": csrf[:-1] + "x"}), 403, "http.csrf"
+    )
     for forged in ({"sec-fetch-site": "cross-site"}, {"origin": "https://evil.example"}):
         refused(
-            door.browser.post("/log/entries", json=_NOTE, headers={"x-csrf-token": csrf, **forged}), 403, "http.csrf"
+            door.browser.post("/api/v1/entries", json=_NOTE, headers={"x-csrf-token": csrf, **forged}), 403, "http.csrf"
         )
     own = {"x-csrf-token": csrf, "origin": "http://testserver.local", "sec-fetch-site": "same-origin"}
-    assert door.browser.post("/log/entries", json=_NOTE, headers=own).status_code == 201
+    assert door.browser.post("/api/v1/entries", json=_NOTE, headers=own).status_code == 201
 
 
 def test_a_page_reads_its_token_again_and_another_session_has_another(door: Door) -> None:
@@ -135,14 +137,14 @@ def test_a_header_that_names_a_credential_goes_before_the_cookie(door: Door) -> 
     """And a wrong one is refused, though the cookie would do: what is asked for explicitly is what counts."""
     door.log_in()
     assert door.browser.get("/whoami", headers={"x-api-key": door.operator}).json()["id"] == "svc:writer"
-    assert door.browser.post("/log/entries", json=_NOTE, headers={"x-api-key": door.operator}).status_code == 201
+    assert door.browser.post("/api/v1/entries", json=_NOTE, headers={"x-api-key": door.operator}).status_code == 201
     refused(door.browser.get("/whoami", headers={"x-api-key": "nonsense"}), 401, "identity.not_signed_in")
 
 
 def test_an_api_key_in_the_cookie_is_nobodys_session(door: Door) -> None:
     """It has no CSRF token and shows no person, so it opens nothing: not for changes, and not for reading."""
     door.browser.cookies.set("assay_session", door.operator)
-    changed = door.browser.post("/log/entries", json=_NOTE, headers={"x-csrf-token": "x"})
+    changed = door.browser.post("/api/v1/entries", json=_NOTE, headers={"x-csrf-token": "x"})
     refused(changed, 401, "identity.not_signed_in")
     refused(door.browser.get("/whoami"), 401, "identity.not_signed_in")
 

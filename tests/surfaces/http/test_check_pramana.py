@@ -15,16 +15,14 @@ from assay.delivery.answerer import Question, Reply
 from assay.delivery.plugin import Category, PluginCard, PluginReply, PurvaPaksha
 from assay.delivery.rule import RuleId
 from assay.delivery.trigger import BatchRule, TriggerRule
-from assay.flows.delivery.grant_reporter import grant_reporter
-from assay.flows.delivery.measure_proof import measure_proof
-from assay.flows.identity.amend_principal import amend_principal
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.ports.plugin import PluginPost
 from assay.surfaces.http.app import create_app
 from assay.surfaces.http.serve import keep_house
 from assay.wiring import load_config
+from tests.acting import amend_principal, issue_api_key
+from tests.delivering import grant_reporter, measure_proof
 from tests.flows._delivery import RULE, Delivery, opened_delivery
 from tests.flows._people import ADMIN, TENANT
 from tests.receiver import receiving
@@ -51,10 +49,11 @@ def _prepared(node: Delivery, plugin_url: str) -> Delivery:
     node = node.answering(lambda _question: "Ada", "vessel.name", rules=[_LOOSE])
     code = {"ukc.py": f"# @rule:{RULE}\n# @rule:{_SECOND}\n"}
     measure_proof(node.tools, TENANT, code, by=ADMIN, at=now)
+    plugin = HttpPlugin(plugin_url, seconds=5)
     card = PluginCard(plugin_id="depth-model", model_version="1", rule_ids=(RuleId(RULE),))
     return node.answering(_deep).with_settings(
         trigger=TriggerRule(threshold=1, batching=BatchRule(window_seconds=1)),
-        plugin=PluginPost(card=card, plugin=HttpPlugin(plugin_url, seconds=5)),
+        plugin=PluginPost(card=card, plugin_of=lambda _tenant_id: plugin),
     )
 
 
@@ -152,11 +151,11 @@ def test_what_nobody_could_try_is_not_met(checked: Checked) -> None:
 
 
 def test_the_registry_of_questions_and_the_queue_are_shown(checked: Checked) -> None:
-    found = checked.served.get("/api/v2/pramana/queries", checked.key).json()
+    found = checked.served.get("/api/v1/queries", checked.key).json()["items"]
     assert [(one["slug"], one["expected_level"]) for one in found] == [
         ("vessel.name", "PRAMANA-2"),
         ("vessel.ukc-status", "PRAMANA-2"),
     ]
-    queue = checked.served.get("/api/v2/pramana/pairs/queue", checked.key).json()
+    queue = checked.served.get("/api/v1/pairs/queue", checked.key).json()
     assert (queue["batch_size"], set(queue)) == (50, {"waiting", "batch_size", "jobs"})
-    assert checked.served.get("/api/v2/pramana/queries").status_code == 401
+    assert checked.served.get("/api/v1/queries").status_code == 401

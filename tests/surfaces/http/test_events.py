@@ -10,10 +10,6 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec import Raw
 
-from assay.flows.identity.amend_principal import amend_principal
-from assay.flows.identity.issue_api_key import issue_api_key
-from assay.flows.identity.register_signing_key import register_signing_key
-from assay.flows.identity.revoke_api_key import revoke_api_key
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind, Event, draft_entry
@@ -22,6 +18,7 @@ from assay.surfaces.http.app import create_app
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.signing import SignedRequests
 from assay.wiring import load_config
+from tests.acting import amend_principal, issue_api_key, register_signing_key, revoke_api_key
 from tests.flows._delivery import SLUG, Delivery, opened_delivery
 from tests.flows._people import ADMIN, TENANT
 from tests.surfaces.http._house import refused

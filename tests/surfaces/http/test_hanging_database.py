@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
-from assay.flows.identity.register_signing_key import register_signing_key
 from assay.kernel.ids import PrincipalId
 from assay.surfaces.signing import SignedRequests
 from assay.wiring import init_node, open_node
+from tests.acting import register_signing_key
 from tests.postgres_cluster import PostgresCluster
 from tests.surfaces.http.served import ACME, ADMIN, Served, issue, serving
 from tests.waiting import until
@@ -44,7 +44,7 @@ class _Caller:
         with httpx.Client(base_url=self._served.url, headers={"x-api-key": self._key}, timeout=60) as client:
             for number in range(1_000_000):
                 try:
-                    answer = client.post("/log/entries", json={"note": {"n": number}})
+                    answer = client.post("/api/v1/entries", json={"note": {"n": number}})
                 except httpx.TransportError as error:
                     self.last = type(error).__name__
                     return
@@ -118,7 +118,7 @@ def test_figures_of_the_database_come_back_with_it(tmp_path: Path, postgres_clus
         with postgres_cluster.frozen():
             assert "assay_ledger_entries" not in client.get("/metrics").text
         until(lambda: "assay_ledger_entries" in client.get("/metrics").text, seconds=30)
-        until(lambda: client.post("/log/entries", json={"note": {"n": 1}}).status_code == 201, seconds=30)
+        until(lambda: client.post("/api/v1/entries", json={"note": {"n": 1}}).status_code == 201, seconds=30)
         assert served.stop() == 0
 
 
@@ -167,14 +167,16 @@ def test_nobody_waits_for_ever_while_the_database_hangs(tmp_path: Path, postgres
         once = {**typed, "idempotency-key": "once"}
         assert client.get("/whoami", auth=signer).status_code == 200
         begun = [_Begun(served, "POST", "/api/v1/entries", once, note)]
-        begun += [_Begun(served, "POST", "/log/entries", typed, note) for _ in range(3)]
+        begun += [_Begun(served, "POST", "/api/v1/entries", typed, note) for _ in range(3)]
         lines = {**typed, "content-type": "application/x-ndjson"}
         begun += [_Begun(served, "POST", "/api/v1/observations:bulk", lines, b'{"observation_id": "o"}\n')]
         with postgres_cluster.frozen(), ThreadPoolExecutor(8) as crowd:
             told = list(crowd.map(_Begun.finish, begun))
             assert {(status, answer["code"]) for status, answer in told} == {(503, "http.undecided")}
             signed = [crowd.submit(client.get, path, auth=signer) for path in ("/whoami", "/api/v1/entries")]
-            signed.append(crowd.submit(client.post, "/log/entries", content=note, headers=typed | {"x-api-key": "no"}))
+            signed.append(
+                crowd.submit(client.post, "/api/v1/entries", content=note, headers=typed | {"x-api-key": "no"})
+            )
             assert {one.result().status_code for one in signed} == {503}
             assert client.get("/healthz").status_code == 200
             assert client.get("/readyz").status_code == 503

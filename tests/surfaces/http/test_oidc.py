@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,6 +13,8 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
+from assay.flows.identity.log_in_oidc import begin_oidc, finish_oidc, get_oidc
+from assay.identity.errors import IdTokenError
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ledger import EntryKind
 from tests.identity_provider import CLIENT_SECRET, IdentityProvider, providing
@@ -130,6 +133,29 @@ def test_an_answer_that_is_not_to_our_question_is_refused(
     url = provider.log_in(_begin(browser), "amira", back_at=_CALLBACK)
     query = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()} | change
     refused(_return(browser, str(httpx.URL(_CALLBACK, params=query))), 401, "identity.id_token")
+
+
+class _Promising:
+    """A provider whose document promises `iss`; no code may reach it without one."""
+
+    def authorization_endpoint(self) -> str:
+        return "https://id.example/authorize"
+
+    def promises_issuer(self) -> bool:
+        return True
+
+    def redeem(self, code: str, *, verifier: str, redirect_url: str) -> dict[str, object]:
+        pytest.fail(f"a code was redeemed: {code}, {verifier}, {redirect_url}")
+
+
+def test_an_answer_without_the_issuer_that_was_promised_is_refused(door: Door) -> None:
+    """RFC 9207: leaving `iss` out would hide which provider answered."""
+    tools = replace(door.tools, oidc=replace(get_oidc(door.tools), provider=_Promising()))
+    now = door.clock.now()
+    url, secrets = begin_oidc(tools, at=now)
+    state = parse_qs(urlsplit(url).query)["state"][0]
+    with pytest.raises(IdTokenError, match="expected `iss`"):
+        finish_oidc(tools, binding=secrets.binding, state=state, code="c", issuer=None, at=now)
 
 
 def test_a_login_that_took_too_long_is_refused(

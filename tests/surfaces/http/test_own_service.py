@@ -12,9 +12,6 @@ from litestar import Litestar
 from litestar.testing import TestClient
 
 from assay.delivery.answerer import Question
-from assay.flows.delivery.grant_reporter import grant_reporter
-from assay.flows.identity.amend_principal import amend_principal
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.registry.check_service import check_service
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.identity.principal import PrincipalChange, PrincipalKind
@@ -26,6 +23,8 @@ from assay.surfaces.http.app import create_app
 from assay.surfaces.http.desk import Desk as HttpDesk
 from assay.surfaces.http.registry import tend_switch
 from assay.wiring import load_config
+from tests.acting import amend_principal, issue_api_key
+from tests.delivering import grant_reporter
 from tests.flows._delivery import BELL, RULE, SLUG, TEXT, Delivery, opened_delivery
 from tests.flows._people import ADMIN, TENANT
 from tests.surfaces.http._house import MovedClock

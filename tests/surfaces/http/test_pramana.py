@@ -17,9 +17,6 @@ from assay.delivery.consume import check_claim, open_annotation, read_state
 from assay.delivery.level import Level
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.train_pairs import list_jobs, trigger_training
-from assay.flows.identity.amend_principal import amend_principal
-from assay.flows.identity.issue_api_key import issue_api_key
-from assay.flows.review.inspect_review import list_reviews
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId
@@ -27,6 +24,7 @@ from assay.surfaces.http.app import create_app
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.tending import take_training, tend_answers
 from assay.wiring import load_config
+from tests.acting import amend_principal, issue_api_key, list_tickets, looking
 from tests.flows._delivery import RULE, SLUG, TEXT, Delivery, opened_delivery
 from tests.flows._people import ADMIN, TENANT, at_once
 from tests.flows._together import held, wait_until
@@ -46,6 +44,12 @@ class Served:
 
     def get(self, path: str, by: str | None = None) -> httpx.Response:
         return self.client.get(_PREFIX + path, headers={} if by is None else {"x-api-key": by})
+
+    def own(self, path: str, by: str | None = None) -> httpx.Response:
+        return self.client.get(f"/api/v1{path}", headers={} if by is None else {"x-api-key": by})
+
+    def post_own(self, path: str, body: Any, by: str | None = None) -> httpx.Response:  # noqa: ANN401
+        return self.client.post(f"/api/v1{path}", json=body, headers={} if by is None else {"x-api-key": by})
 
     def post(self, path: str, body: Any, by: str | None = None, **headers: str) -> httpx.Response:  # noqa: ANN401
         signed = headers if by is None else {"x-api-key": by, **headers}
@@ -157,7 +161,7 @@ def test_an_answer_that_waits_for_people_is_given_out_when_they_answered(served:
     held = served.post("/query", {"query_type": "vessel.scuttle", "question": {}}, node.amira).json()
     annotation = held["annotation"]
     assert (held["output"], held["withheld"], annotation["gate"]["decision"]) == (None, True, "ESCALATE")
-    [(ticket, _)] = list_reviews(node.tools, TENANT, at=node.desk.at(minutes=5))
+    [(ticket, _)] = list_tickets(node.tools, looking(None, at=node.desk.at(minutes=5)))
     node.accept(ticket, by=node.desk.session("user:otto"), choice="approve")
     served.at(13)
     place = f"/query/{annotation['answer_id']}/resume"
@@ -203,7 +207,7 @@ def test_outcomes_that_wait_together_take_no_thread_each_and_are_each_told_their
     runner = threading.Thread(target=lambda: answers.extend(at_once(jobs)))
     with held(served.node.tools.database):
         runner.start()
-        wait_until(lambda: desk.reporting.queue_length == len(jobs) - 2)
+        wait_until(lambda: desk.gathered["outcome.report"].queue_length == len(jobs) - 2)
         assert desk.actors.busy == 0
     runner.join()
     found = [answer for answer in answers if isinstance(answer, httpx.Response)]
@@ -238,9 +242,9 @@ def test_a_person_concludes_and_nothing_else_does(served: Served) -> None:
     answer_id = served.ask().json()["annotation"]["answer_id"]
     item_id = _opened(served, answer_id=answer_id)
     node = served.node
-    [listed] = served.get("/rca?open=true", node.rita).json()
+    [listed] = served.own("/root-causes?open=true", node.rita).json()["items"]
     assert listed["item"]["item_id"] == item_id
-    shown = served.get(f"/rca/{item_id}", node.rita).json()
+    shown = served.own(f"/root-causes/{item_id}", node.rita).json()
     assert shown["item"]["rule_content"] == TEXT
     said = {
         "failure_category": "C",
@@ -248,34 +252,35 @@ def test_a_person_concludes_and_nothing_else_does(served: Served) -> None:
         "corrected_rule": "At least 15 %.",
         "seen": shown["ticket"]["shown_hash"],
     }
-    path = f"/rca/{item_id}/conclusion"
-    refused(served.post(path, said), 401, "identity.not_signed_in")
-    refused(served.post(path, said, node.bell), 403, "identity.role")
+    path = f"/root-causes/{item_id}/conclusion"
+    refused(served.post_own(path, said), 401, "identity.not_signed_in")
+    refused(served.post_own(path, said, node.bell), 403, "identity.role")
     robot, _ = _key(node, "user:rob", kind=PrincipalKind.PERSON, roles=("reviewer",))
-    refused(served.post(path, said, robot), 403, "identity.session_required")
-    refused(served.post(path, {**said, "failure_category": "A"}, node.rita), 422, "delivery.conclusion")
-    refused(served.post(path, {**said, "seen": "sha256:" + "0" * 64}, node.rita), 409, "review.stale_ticket")
-    refused(served.post("/rca/rca_none/conclusion", said, node.rita), 404, "flow.not_found")
-    done = served.post(path, said, node.rita)
+    refused(served.post_own(path, said, robot), 403, "identity.session_required")
+    refused(served.post_own(path, {**said, "failure_category": "A"}, node.rita), 422, "delivery.conclusion")
+    refused(served.post_own(path, {**said, "seen": "sha256:" + "0" * 64}, node.rita), 409, "review.stale_ticket")
+    refused(served.post_own("/root-causes/rca_none/conclusion", said, node.rita), 404, "flow.not_found")
+    done = served.post_own(path, said, node.rita)
     assert (done.status_code, done.json()["conclusion"]["concluded_by"]) == (201, "user:rita")
     [pair] = served.get("/pairs", node.olga).json()
     assert pair["training_pair_id"] == done.json()["pair_id"]
-    stages = [one["stage"] for one in served.get(f"/trace/{answer_id}", node.olga).json()["trace"]["loops"]]
+    stages = [one["stage"] for one in served.own(f"/trace/{answer_id}", node.olga).json()["trace"]["loops"]]
     assert stages == ["query", "delivery", "outcome", "root_cause"]
-    rule = served.get(f"/rules/{RULE}", node.olga).json()
+    rule = served.own(f"/rules/{RULE}", node.olga).json()
     assert (rule["tally"]["failure"], rule["item_id"]) == (3, None)
-    assert [one["rule_id"] for one in served.get("/rules", node.olga).json()] == [RULE]
+    assert [one["rule_id"] for one in served.own("/rules", node.olga).json()["items"]] == [RULE]
 
 
 def test_what_tells_of_others_is_for_those_who_may_see_all(served: Served) -> None:
-    for path in ("/rules", f"/rules/{RULE}", "/rca", "/rca/x", "/trace/x", "/pairs"):
-        refused(served.get(path, served.node.amira), 403, "identity.role")
+    for path in ("/rules", f"/rules/{RULE}", "/root-causes", "/root-causes/x", "/trace/x", "/pairs"):
+        refused(served.own(path, served.node.amira), 403, "identity.role")
+    refused(served.get("/pairs", served.node.amira), 403, "identity.role")
     for path, code in (
         ("/rules/NO", "delivery.unknown_rule"),
         ("/trace/x", "flow.not_found"),
-        ("/rca/x", "flow.not_found"),
+        ("/root-causes/x", "flow.not_found"),
     ):
-        refused(served.get(path, served.node.olga), 404, code)
+        refused(served.own(path, served.node.olga), 404, code)
 
 
 def test_a_round_puts_waiting_items_before_people(served: Served) -> None:
@@ -325,18 +330,37 @@ def test_what_is_worth_a_look_is_listed_for_those_who_see_all(served: Served) ->
     for number in range(2):
         node.report("success", key=f"a{number}", session_id=f"s{number}")
         node.report("failure", key=f"b{number}", session_id=f"s{number}")
-    first = served.get("/shortfalls?limit=1", node.olga).json()
-    assert [one["answer_id"] for one in first["shortfalls"]] == short[:1]
-    rest = served.get(f"/shortfalls?after={first['next']}", node.olga).json()
-    assert ([one["answer_id"] for one in rest["shortfalls"]], rest["next"]) == (short[1:], None)
-    page = served.get("/sessions?limit=1", node.olga).json()
-    assert page == {"sessions": [page["sessions"][0]], "next": "session:s0"}
-    assert page["sessions"][0]["signals"] == 2
-    assert [one["outcome"] for one in served.get("/sessions/session:s1", node.olga).json()] == ["success", "failure"]
-    refused(served.get("/sessions/session:none", node.olga), 404, "flow.not_found")
-    assert served.get("/alerts", node.olga).json() == []
-    [alert] = served.get("/alerts?min_total=4&min_confidence=0.75", node.olga).json()
+    first = served.own("/shortfalls?limit=1", node.olga).json()
+    assert [one["answer_id"] for one in first["items"]] == short[:1]
+    rest = served.own(f"/shortfalls?cursor={first['next']}", node.olga).json()
+    assert ([one["answer_id"] for one in rest["items"]], rest["next"]) == (short[1:], None)
+    page = served.own("/outcome-sessions?limit=1", node.olga).json()
+    assert [(one["session"], one["signals"]) for one in page["items"]] == [("session:s0", 2)]
+    rest = served.own(f"/outcome-sessions?cursor={page['next']}", node.olga).json()
+    assert ([one["session"] for one in rest["items"]], rest["next"]) == (["session:s1"], None)
+    told = served.own("/outcome-sessions/session:s1", node.olga).json()["items"]
+    assert [one["outcome"] for one in told] == ["success", "failure"]
+    refused(served.own("/outcome-sessions/session:none", node.olga), 404, "flow.not_found")
+    assert served.own("/rule-alerts", node.olga).json() == {"items": [], "next": None}
+    [alert] = served.own("/rule-alerts?min_total=4&min_confidence=0.75", node.olga).json()["items"]
     assert (alert["alert"]["rule_id"], alert["alert"]["confidence"]) == (RULE, 0.5)
-    for path in ("/shortfalls", "/sessions", "/alerts", "/sessions/session:s1"):
-        refused(served.get(path, node.amira), 403, "identity.role")
-    refused(served.get("/alerts?min_confidence=2", node.olga), 422, "http.fields")
+    for path in ("/shortfalls", "/outcome-sessions", "/rule-alerts", "/outcome-sessions/session:s1"):
+        refused(served.own(path, node.amira), 403, "identity.role")
+    refused(served.own("/rule-alerts?min_confidence=2", node.olga), 422, "http.fields")
+
+
+def test_a_question_that_waits_for_people_names_their_tickets_in_a_header(served: Served) -> None:
+    """The body keeps the members of the specification; nothing waits, no header."""
+    node = served.node
+    node.query("vessel.scuttle", answerer=SLUG, risk_tier=RiskTier.DELETE)
+    node.desk.add("user:otto", roles=("ops_team",))
+    change = PrincipalChange(risk_ceiling=RiskTier.DELETE)
+    amend_principal(node.tools, TENANT, PrincipalId("user:amira"), change, by=ADMIN, at=node.desk.at(minutes=4))
+    asked = {"query_type": "vessel.scuttle", "question": {"ship": "Ada"}}
+    held = served.post("/query", asked, node.amira)
+    again = served.own(f"/answers/{held.json()['annotation']['answer_id']}", node.amira).json()
+    assert again["withheld"] is held.json()["withheld"] is True
+    named = held.headers["assay-tickets"].split(", ")
+    opened = {one["ticket"]["id"] for one in served.own("/tickets", node.desk.session("user:otto")).json()["items"]}
+    assert set(named) == opened
+    assert "assay-tickets" not in served.ask().headers

@@ -9,12 +9,12 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from assay.flows.delivery.grant_reporter import grant_reporter
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.identity.principal import PrincipalKind
 from assay.kernel.key import key_id_of
 from assay.surfaces.http.app import create_app
 from assay.wiring import load_config, open_node
+from tests.acting import issue_api_key
+from tests.delivering import grant_reporter
 from tests.flows._delivery import RULE, Delivery, opened_delivery
 from tests.flows._people import ADMIN, TENANT
 from tests.surfaces.cli.running import ask
@@ -67,10 +67,10 @@ def test_a_peer_forwards_under_its_own_rule_ids(agreed: tuple[Delivery, TestClie
 
 def test_the_agreement_is_shown_to_those_who_may_see(agreed: tuple[Delivery, TestClient[Litestar], str]) -> None:
     node, client, key = agreed
-    shown = client.get(f"{_PREFIX}/peers/harbour", headers={"x-api-key": node.olga})
+    shown = client.get("/api/v1/peers/harbour", headers={"x-api-key": node.olga})
     assert shown.json() == {"peer": "harbour", "rules": [["HAR-1", RULE]], "strands": ["x-pilot"], "keys": [_KEY]}
-    refused(client.get(f"{_PREFIX}/peers/quay", headers={"x-api-key": node.olga}), 404, "flow.not_found")
-    refused(client.get(f"{_PREFIX}/peers/harbour", headers={"x-api-key": key}), 403, "identity.role")
+    refused(client.get("/api/v1/peers/quay", headers={"x-api-key": node.olga}), 404, "flow.not_found")
+    refused(client.get("/api/v1/peers/harbour", headers={"x-api-key": key}), 403, "identity.role")
 
 
 def test_guesses_are_measured_on_the_command_line(tmp_path: Path) -> None:

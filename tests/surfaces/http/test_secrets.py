@@ -8,13 +8,12 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from assay.flows.identity.add_principal import add_principal
-from assay.flows.identity.register_signing_key import register_signing_key
 from assay.identity.browser import csrf_token
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.surfaces.signing import SignedRequests
 from assay.wiring import open_node
+from tests.acting import add_principal, register_signing_key
 from tests.surfaces.http.served import ACME, ADMIN, make_node, run_cli, serving
 
 _PASSWORD = "an unusual password: quokka"
@@ -105,10 +104,10 @@ def _use(client: httpx.Client, used: _Used, key: str, signer: SignedRequests) ->
     for credential in (key, token, key[:-1] + "A", token[:-1] + "A"):
         keep(client.get("/whoami", headers={"authorization": f"Bearer {credential}"}))
         keep(client.get("/whoami", headers={"authorization": f"Basic {credential}"}))
-        keep(client.post("/log/entries", json={"note": {}}, headers={"x-api-key": credential}))
+        keep(client.post("/api/v1/entries", json={"note": {}}, headers={"x-api-key": credential}))
         keep(client.get(f"/contracts/{credential}", headers={"x-api-key": key}))
-    keep(client.get("/log/entries/1", headers={"x-api-key": key}))
-    keep(client.post("/log/entries", json={"note": {"n": 1}}, auth=signer))
+    keep(client.get("/api/v1/entries/1/text", headers={"x-api-key": key}))
+    keep(client.post("/api/v1/entries", json={"note": {"n": 1}}, auth=signer))
     keep(client.get("/auth/oidc/login"))
     keep(client.get("/auth/oidc/callback", params={"code": "c", "state": "s"}))
     keep(client.get("/metrics", headers={"x-api-key": key}))

@@ -48,7 +48,7 @@ class _Load:
             number += 1
             note = {"caller": caller, "number": number}
             try:
-                answer = await client.post("/log/entries", json={"note": note}, headers=self._headers)
+                answer = await client.post("/api/v1/entries", json={"note": note}, headers=self._headers)
             except httpx.TransportError:
                 return
             assert answer.status_code == 201, answer.text
@@ -99,7 +99,7 @@ def test_a_database_that_was_moved_away_is_told_and_nothing_is_lost_when_it_come
     key = make_node(home)
     with serving("serve", "--home", str(home), "--port", "0", folder=tmp_path) as served:
         kept = httpx.post(
-            f"{served.url}/log/entries", json={"note": {}}, headers={"x-api-key": key}, trust_env=False
+            f"{served.url}/api/v1/entries", json={"note": {}}, headers={"x-api-key": key}, trust_env=False
         ).json()
         served.kill()
     (home / "assay.db").rename(tmp_path / "moved.db")
@@ -119,11 +119,11 @@ def test_checkpoints_are_signed_while_serving_and_only_when_there_is_something_n
         serving("serve", "--home", str(home), "--port", "0", folder=tmp_path) as served,
         httpx.Client(base_url=served.url, headers=headers, trust_env=False) as client,
     ):
-        number = client.post("/log/entries", json={"note": {"n": 1}}).json()["sequence_number"]
-        until(lambda: client.get(f"/log/proof/{number}").status_code == 200, what="a checkpoint")
+        number = client.post("/api/v1/entries", json={"note": {"n": 1}}).json()["sequence_number"]
+        until(lambda: client.get(f"/api/v1/proofs/{number}").status_code == 200, what="a checkpoint")
         first = client.get("/log/checkpoint").text
-        bundle = parse_bundle(client.get(f"/log/proof/{number}").content)
-        number = client.post("/log/entries", json={"note": {"n": 2}}).json()["sequence_number"]
+        bundle = parse_bundle(client.get(f"/api/v1/proofs/{number}").content)
+        number = client.post("/api/v1/entries", json={"note": {"n": 2}}).json()["sequence_number"]
         until(lambda: client.get("/log/checkpoint").text != first, what="a second checkpoint")
         assert served.stop() == 0
         lines = [json.loads(line) for line in served.log.read_text().splitlines()]

@@ -10,13 +10,14 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from assay.flows.identity.authenticate import Via, authenticate, authenticate_in, render_signed
-from assay.flows.identity.register_signing_key import end_signing_key, register_signing_key
+from assay.flows.identity.authenticate import authenticate, authenticate_in, render_signed
+from assay.identity.caller import Via
 from assay.identity.principal import PrincipalKind
 from assay.identity.signed_request import parse_signed_request
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId
 from assay.surfaces.signing import SignedRequests
+from tests.acting import end_signing_key, register_signing_key
 from tests.surfaces.http._door import Door, opened_door
 from tests.surfaces.http._house import refused
 from tests.surfaces.http.served import ACME, ADMIN
@@ -67,12 +68,12 @@ def test_a_signed_request_is_its_agent(door: Door, join: _Join) -> None:
     assert (who["via"], who["kind"]) == ("signed_request", "agent")
     assert door.browser.get("/contracts?limit=1", auth=signer).status_code in {200, 422}
     assert door.browser.head("/whoami", auth=signer).status_code == 200
-    assert door.browser.post("/log/entries", json=_NOTE, auth=signer).status_code == 201
+    assert door.browser.post("/api/v1/entries", json=_NOTE, auth=signer).status_code == 201
 
 
 def test_the_same_request_is_taken_once(door: Door, join: _Join) -> None:
     """The nonce is used up, durably; nothing was recorded a second time."""
-    request = _sent(door.browser, join(), "POST", "/log/entries", json=_NOTE)
+    request = _sent(door.browser, join(), "POST", "/api/v1/entries", json=_NOTE)
     first = door.browser.send(request)
     assert first.status_code == 201
     refused(door.browser.send(request), 401, "identity.replayed")
@@ -94,16 +95,16 @@ def test_a_restart_forgets_no_nonce(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", ["body", "path", "method", "nonce", "digest", "signature"])
 def test_whatever_is_changed_on_the_way_is_refused(door: Door, join: _Join, part: str) -> None:
     signer = join()
-    request = _sent(door.browser, signer, "POST", "/log/entries", json=_NOTE)
+    request = _sent(door.browser, signer, "POST", "/api/v1/entries", json=_NOTE)
     headers = dict(request.headers)
-    method, path, body = "POST", "/log/entries", request.content
+    method, path, body = "POST", "/api/v1/entries", request.content
     if part == "body":
         body = b'{"note":{"n":2}}'
         headers["content-length"] = str(len(body))
     elif part == "path":
         path = "/signals"
     elif part == "method":
-        method, path = "GET", "/log/entries"
+        method = "PUT"
     elif part == "nonce":
         headers["signature-input"] = headers["signature-input"].replace('nonce="', 'nonce="0')
     elif part == "digest":
@@ -136,7 +137,7 @@ def test_a_key_that_ended_or_was_never_registered_proves_nothing(door: Door, joi
 
 def test_a_key_may_do_no_more_than_its_scopes(door: Door, join: _Join) -> None:
     signer = join(scopes=("truth:read",))
-    refused(door.browser.post("/log/entries", json=_NOTE, auth=signer), 403, "identity.scope")
+    refused(door.browser.post("/api/v1/entries", json=_NOTE, auth=signer), 403, "identity.scope")
 
 
 def test_one_key_proves_one_principal(door: Door, join: _Join) -> None:

@@ -70,7 +70,7 @@ def test_the_strictest_envelope_is_served_and_the_rest_is_named_in_its_notes(cou
     sequence = answer.headers["assay-sequence-number"]
     assert any(note.startswith(f"rule: so2 entry {sequence} sha256:") for note in envelope.notes)
     assert any(note.startswith("other rule: load entry ") and " CLEAR " in note for note in envelope.notes)
-    entry = court.get(f"/log/entries/{sequence}")
+    entry = court.get(f"/api/v1/entries/{sequence}/text")
     assert (entry.status_code, "48.5" in entry.text) == (200, True)
 
 

@@ -89,7 +89,7 @@ class _Load:
         while not goal.is_set():
             number += 1
             note = {"caller": caller, "number": number}
-            url = f"{self._urls[place % len(self._urls)]}/log/entries"
+            url = f"{self._urls[place % len(self._urls)]}/api/v1/entries"
             try:
                 answer = await client.post(url, json={"note": note}, headers=self._headers)
             except httpx.TransportError:
@@ -142,13 +142,15 @@ def test_who_stands_by_is_alive_not_ready_and_says_so(tmp_path: Path) -> None:
     with _standing(home, tmp_path) as first, _standing(home, tmp_path, "--standby") as second:
         with httpx.Client(base_url=second.url, headers={"x-api-key": key}, trust_env=False) as client:
             assert client.get("/healthz").json() == {"status": "ok"}
-            for answer in (client.get("/readyz"), client.post("/log/entries", json={"note": {}}), client.head("/x")):
+            for answer in (client.get("/readyz"), client.post("/api/v1/entries", json={"note": {}}), client.head("/x")):
                 assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
                 assert answer.headers["content-type"] == "application/problem+json"
             assert client.get("/log/checkpoint").json()["code"] == "serve.standing_by"
         assert first.stop() == 0
         until(lambda: _state(second) == "serving", what="the second to serve")
-        sent = httpx.post(f"{second.url}/log/entries", json={"note": {}}, headers={"x-api-key": key}, trust_env=False)
+        sent = httpx.post(
+            f"{second.url}/api/v1/entries", json={"note": {}}, headers={"x-api-key": key}, trust_env=False
+        )
         assert sent.status_code == 201
         assert second.stop() == 0
     words = [json.loads(line)["event"] for line in second.log.read_text().splitlines()]
@@ -328,7 +330,7 @@ def _state(served: Served) -> str:
 
 def _note(served: Served, key: str, number: int) -> int:
     answer = httpx.post(
-        f"{served.url}/log/entries",
+        f"{served.url}/api/v1/entries",
         json={"note": {"n": number}},
         headers={"x-api-key": key},
         trust_env=False,

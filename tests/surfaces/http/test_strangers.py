@@ -11,13 +11,13 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from assay.flows.identity.register_signing_key import register_signing_key
 from assay.flows.tools import Tools
 from assay.kernel.ids import PrincipalId
 from assay.surfaces.http import desk as desk_module
 from assay.surfaces.http.app import create_app
 from assay.surfaces.signing import SignedRequests
 from assay.wiring import open_node
+from tests.acting import register_signing_key
 from tests.surfaces.http._house import refused
 from tests.surfaces.http._streams import Running, running
 from tests.surfaces.http.served import ACME, ADMIN, issue, make_node
@@ -147,19 +147,19 @@ def test_a_signed_body_has_an_end_where_others_need_none(served: Running, writer
 
 
 def test_a_note_under_a_key_is_recorded_once_on_the_older_route_too(served: Running, writer: str) -> None:
-    first = served.post("/log/entries", _NOTE, writer, **{"idempotency-key": "once"})
-    again = served.post("/log/entries", _NOTE, writer, **{"idempotency-key": "once"})
+    first = served.post("/api/v1/entries", _NOTE, writer, **{"idempotency-key": "once"})
+    again = served.post("/api/v1/entries", _NOTE, writer, **{"idempotency-key": "once"})
     assert (first.status_code, first.json(), first.headers["location"]) == (
         again.status_code, again.json(), again.headers["location"],
     )  # fmt: skip
     assert again.headers["assay-is-kept"] == "true"
-    other = served.post("/log/entries", {"note": {"n": 2}}, writer, **{"idempotency-key": "once"})
+    other = served.post("/api/v1/entries", {"note": {"n": 2}}, writer, **{"idempotency-key": "once"})
     refused(other, 422, "request.key_reused")
 
 
 def test_what_a_browser_keeps_is_kept_for_one_session(served: Running, writer: str) -> None:
     """Two people use one browser, one after the other: the second is not shown what was kept for the first."""
-    for path in ("/api/v1/entries/1", "/log/entries/1"):
+    for path in ("/api/v1/entries/1", "/api/v1/entries/1/text"):
         kept = served.get(path, writer).headers
         assert "immutable" in kept["cache-control"]
         assert {"authorization", "cookie", "signature-input", "x-api-key"} == set(kept["vary"].split(", "))

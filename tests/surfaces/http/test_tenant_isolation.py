@@ -10,24 +10,31 @@ from typing import Any
 
 import httpx
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from assay.adapters.keyfile import KeyFileSigner
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
+from assay.flows.registry.receive_announce import receive_announce
 from assay.flows.trust.record_signal import record_signal
 from assay.flows.trust.register_policy import register_policy
 from assay.identity.mask import MASK_MAX
 from assay.identity.principal import BuiltInRole
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import TenantId
+from assay.registry.announce import AnnounceEvent, AnnouncePolicy, Origin, draft_announce, sign_announce
 from assay.registry.manifest import DEFAULT_PREFIX
 from assay.surfaces.http.forja_document import ENDPOINTS
 from assay.trust.signal import AgentRegistered, SignalKind, TrustSignal
 from tests.flows._delivery import RULE, SLUG
 from tests.flows._node import TENANT
 from tests.flows._truth import POLICY
+from tests.registry.codex import make_manifest
 from tests.surfaces.http.v1._whole import Whole, opened_whole
 
 _OTHER = TenantId("other")
 _BOB = "user:bob"
+# What the manifest of the tests is called.
+_SERVICE = "portwatch-backend"
 # Of the moment that ends a truth key.
 _YEAR = re.compile(r"\d{4}(?=-\d\d-\d\dT)")
 _NAMES = re.compile(r"\{(\w+)\}")
@@ -38,17 +45,20 @@ _OF_THE_NODE = {
     *(one.path for one in ENDPOINTS if one.is_open and "{" not in one.path),
 }
 _STREAMS = {"/api/v1/events", "/api/v2/pramana/sense/events", "/api/v2/forja/fleet/watch"}
-# A name that whoever puts it chooses: the caller's own shelf, not somebody's thing.
-_OWN_NAMES = {("PUT", "/api/v1/desk/views/{name}"), ("DELETE", "/api/v1/desk/views/{name}")}
-# Nobody of this node has such a thing, so nothing could show through.
-_NEVER_MADE = {
-    *("/api/v2/pramana/peers/{peer}", "/api/v1/services/{service_id}", "/api/v2/pramana/sessions/{session}"),
-    *("/api/v2/forja/services/{service_id}", "/api/v2/forja/services/{service_id}/explain"),
+# A name that the caller chooses: what is put there is the caller's own, and no other tenant's.
+_OWN_NAMES = {
+    *(("PUT", "/api/v1/desk/views/{name}"), ("DELETE", "/api/v1/desk/views/{name}")),
+    ("POST", "/api/v1/services/{service_id}/keys"),
 }
 # Nobody is asked anything about that key now.
 _UNASKED = {"/truthstates/{key}/validation"}
-# No secret of a tenant: open to everybody, and says the same of every name.
-_OPEN = {"/api/v2/pramana/state/{entity_id}"}
+# No secret of a tenant: open to everybody, without a credential.
+_OPEN = {
+    # Says the same of every name.
+    "/api/v2/pramana/state/{entity_id}",
+    # The registry of the services of the node's own tenant (Forja): for everybody who looks for a service.
+    *("/api/v2/forja/services/{service_id}", "/api/v2/forja/services/{service_id}/explain"),
+}
 
 
 @dataclass
@@ -66,6 +76,11 @@ class _Two:
     def operations(self) -> list[tuple[str, str]]:
         document = self.whole.client.get("/openapi.json").json()
         return [(method.upper(), path) for path, methods in document["paths"].items() for method in methods]
+
+    def example(self, method: str, path: str) -> object:
+        """The body of the description: an empty one is refused before anything is looked up."""
+        described = self.whole.client.get("/openapi.json").json()["paths"][path][method.lower()]
+        return described.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
 
     def made(self, path: str) -> str:
         """The path with the things of the first tenant in it."""
@@ -117,7 +132,7 @@ def _make(whole: Whole) -> dict[str, str]:
     waiting = whole.post("/api/v1/claims", whole.bundle(tier=RiskTier.DELETE), "agent").json()
     answered = whole.post("/api/v1/answers", whole.question(), "amira").json()
     whole.post("/api/v1/outcomes", whole.outcome(answer_id=answered["answer_id"]), "bell")
-    whole.delivery.fail()
+    whole.delivery.fail(session_id="s-7001")
     item = whole.delivery.counters().item_id
     assert item is not None
     whole.clock.at = whole.desk.at(minutes=6)
@@ -132,6 +147,8 @@ def _make(whole: Whole) -> dict[str, str]:
     record_signal(whole.tools, signal, credential=whole.desk.session("user:root"), at=whole.clock.now())
     head = whole.post("/api/v1/entries", {"note": {"text": "zebra"}}).json()["sequence_number"]
     sign_checkpoint(whole.tools, TENANT, at=whole.clock.now())
+    webhook = whole.post("/api/v1/webhooks", {"url": "https://example.org/7001"}, "omar").json()["webhook"]
+    whole.post("/api/v1/peers", {"peer": "harbour", "rules": [], "strands": []})
     return {
         "level": "0",
         "place": f"000.p/{head}",
@@ -145,21 +162,43 @@ def _make(whole: Whole) -> dict[str, str]:
         "user_id": "user:amira",
         "principal_id": "user:amira",
         "answer_id": answered["answer_id"],
+        "id": answered["answer_id"],
         "rule_id": RULE,
         "item_id": item,
         "observation_id": "obs-7001",
         "telemetry_id": "t-7001",
         "document_hash": whole.get("/api/v1/graphs/active").json()["document_hash"],
+        "key_id": _announce(whole),
         "prefix": whole.get("/api/v1/keys?principal_id=service:sensor").json()["items"][0]["prefix"],
+        "service_id": _SERVICE,
+        "webhook_id": webhook["webhook_id"],
+        "peer": "harbour",
+        "session": "session:s-7001",
     }
 
 
+def _announce(whole: Whole) -> str:
+    """A service with a key that vouches for it, and that is a principal's too; returns the id of the key."""
+    signer = KeyFileSigner(Ed25519PrivateKey.from_private_bytes(b"7" * 32))
+    assert signer.public_key is not None
+    public = {"public_key": signer.public_key.hex()}
+    for path, by in (("principals/service:nobody/public-keys", "ada"), (f"services/{_SERVICE}/keys", "omar")):
+        assert whole.post(f"/api/v1/{path}", public, by).json()["key_id"] == signer.key_id
+    at = whole.clock.now()
+    told = draft_announce(
+        make_manifest(), AnnounceEvent.ANNOUNCE, base_url="http://127.0.0.1:1", instance_id="i1", sequence=1, at=at
+    )
+    message = sign_announce(told, key_id=signer.key_id, sign=signer.sign)
+    policy = AnnouncePolicy()
+    receive_announce(whole.tools, TENANT, message, origin=Origin.REMOTE, policy=policy, at=at, address="127.0.0.1")
+    return signer.key_id
+
+
 def _with_id(two: _Two, *methods: str) -> list[tuple[str, str]]:
-    beside = {path for _, path in _OWN_NAMES} | _NEVER_MADE | _OPEN
     return [
         (method, path)
         for method, path in two.operations()
-        if "{" in path and path not in beside and (not methods or method in methods)
+        if "{" in path and path not in _OPEN and (method, path) not in _OWN_NAMES and (not methods or method in methods)
     ]
 
 
@@ -167,7 +206,7 @@ def test_every_name_in_a_path_has_a_thing(two: _Two) -> None:
     """A new route with another kind of name has to be given one here, or a reason why not."""
     named = {name for _, path in _with_id(two) for name in _NAMES.findall(path)}
     assert named <= two.things.keys()
-    assert {path for _, path in two.operations()} >= _NEVER_MADE | _OPEN
+    assert {path for _, path in two.operations()} >= _OPEN
 
 
 def test_each_thing_is_there_for_somebody_of_its_own_tenant(two: _Two) -> None:
@@ -192,8 +231,10 @@ def test_whoever_is_of_another_tenant_is_told_that_it_is_not_there(two: _Two) ->
 def test_what_is_there_elsewhere_looks_like_what_never_was(two: _Two) -> None:
     """Every method: same status, same code, same words but for the name; so that not even trying tells anything."""
     for method, path in _with_id(two):
-        made = two.ask(method, two.made(path), two.stranger)
-        absent = two.ask(method, two.absent(path), two.stranger)
+        body = two.example(method, path)
+        made = two.ask(method, two.made(path), two.stranger, body)
+        absent = two.ask(method, two.absent(path), two.stranger, body)
+        assert made.json().get("code") != "http.fields", (method, path, made.text)
         assert method == "GET" or not made.is_success, (method, path, made.text)
         assert made.status_code == absent.status_code, (method, path, made.text, absent.text)
         assert made.json().get("code") == absent.json().get("code"), (method, path)
@@ -203,6 +244,7 @@ def test_no_list_shows_anything_of_another_tenant(two: _Two) -> None:
     """Every route that reads without a name, as that person sees it; the first tenant's own people see theirs."""
     marks = {
         *(two.things[name] for name in ("key", "bundle_hash", "ticket_id", "answer_id", "item_id", "document_hash")),
+        *(two.things[name] for name in ("webhook_id", "key_id", "session", "service_id", "peer")),
         *("obs-7001", "t-7001", "zebra", "user:amira", "service:sensor", RULE, SLUG),
     }
     paths = [path for method, path in two.operations() if method == "GET" and "{" not in path]
@@ -221,5 +263,22 @@ def test_a_credential_of_another_tenant_changes_nothing_here(two: _Two) -> None:
     """Whatever was asked above by the person of the other tenant, this tenant's ledger did not grow by it."""
     before = two.whole.entries()
     for method, path in _with_id(two, "POST", "PUT", "DELETE"):
-        two.ask(method, two.made(path), two.stranger)
+        two.ask(method, two.made(path), two.stranger, two.example(method, path))
     assert two.whole.entries() == before
+
+
+def test_a_key_for_a_service_of_the_same_name_vouches_in_its_own_tenant_alone(two: _Two) -> None:
+    """Both tenants have a service `berths`: each lists its own key, and revokes no other."""
+    path = "/api/v1/services/berths/keys"
+    here, there = (
+        KeyFileSigner(Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32)).public_key for number in (1, 2)
+    )
+    assert here is not None
+    assert there is not None
+    mine = two.ask("POST", path, two.whole.keys["omar"], {"public_key": here.hex()}).json()
+    other = two.ask("POST", path, two.stranger, {"public_key": there.hex()}).json()
+    for credential, key in ((two.whole.keys["omar"], mine), (two.stranger, other)):
+        assert [one["key"] for one in two.ask("GET", path, credential).json()["items"]] == [key]
+    revoke = f"{path}/{mine['key_id']}/revoke"
+    assert two.ask("POST", revoke, two.stranger, {"reason": "stolen"}).status_code == 404
+    assert two.ask("GET", path, two.whole.keys["omar"]).json()["items"][0]["revoked"] is None

@@ -7,7 +7,6 @@ from urllib.parse import quote
 
 import pytest
 
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.trust.register_policy import register_policy
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ids import PrincipalId
@@ -15,6 +14,7 @@ from assay.kernel.instant import render_instant
 from assay.kernel.ledger import EntryKind
 from assay.trust.signal import RoleGranted, SignalKind
 from assay.truth.snapshot import parse_snapshot
+from tests.acting import issue_api_key
 from tests.flows._people import ADMIN
 from tests.flows._truth import POLICY
 from tests.surfaces.http._house import OTHER, House, opened_house, refused

@@ -8,11 +8,11 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
 from assay.surfaces.http.observations import MOST_LINES
+from tests.acting import issue_api_key
 from tests.flows._people import ADMIN
 from tests.flows._truth import critical_flood
 from tests.surfaces.http._house import OTHER, House, opened_house, refused

@@ -8,8 +8,6 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from assay.flows.identity.add_principal import add_principal
-from assay.flows.identity.log_in import log_in
 from assay.flows.tools import Tools
 from assay.flows.trust.record_signal import record_signal
 from assay.flows.trust.register_policy import register_policy
@@ -19,6 +17,7 @@ from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant, render_instant
 from assay.trust.signal import AgentRegistered, RoleGranted, SignalBody, SignalKind, TrustSignal
 from assay.wiring import open_node
+from tests.acting import add_principal, log_in
 from tests.flows._people import PASSWORD
 from tests.flows._truth import POLICY, critical_flood
 from tests.surfaces.http.served import ACME, ADMIN, issue, make_node, run_cli, serving

@@ -7,10 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
-from assay.flows.review.show_ticket import show_ticket
 from assay.flows.truth.expire_truth import expire_truth
 from assay.identity.principal import PrincipalKind
 from assay.surfaces.http.cookies import SESSION_COOKIE
+from tests.acting import looking, view_desk
 from tests.flows._node import TENANT
 from tests.flows._truth import critical_flood
 from tests.surfaces.http._house import House, opened_house, refused
@@ -123,7 +123,7 @@ def test_the_end_of_the_window_settles_what_was_decided(house: House) -> None:
     for name in ("user:eve", "user:gus"):
         assert _by_vote(house, name, "RATIFY").status_code == 201
     expire_truth(house.tools, TENANT, at=house.truth.now("18:45"))
-    seen = show_ticket(house.tools, TENANT, ticket_id, viewer=None, at=house.truth.now("18:46"))
+    seen = view_desk(house.tools, looking(None, at=house.truth.now("18:46")), ticket_id)
     assert (seen.review.recorded, seen.review.settlement.choice, seen.decided) == (True, "ratify", None)
 
 

@@ -10,13 +10,14 @@ from msgspec.structs import replace as changed
 
 from assay.adapters.webhooks.sender import HttpWebhookSender
 from assay.delivery import webhook as schedule
-from assay.flows.delivery.keep_webhooks import add_webhook, list_dead, list_webhooks, remove_webhook, replay_webhook
+from assay.flows.delivery.keep_webhooks import list_webhooks
 from assay.flows.tools import Tools
 from assay.kernel.ledger import EntryKind
 from assay.surfaces.http.app import create_app
 from assay.surfaces.http.desk import Desk as HttpDesk
 from assay.surfaces.http.webhook_post import WebhookPost
 from assay.wiring import load_config
+from tests.delivering import add_webhook, list_dead, remove_webhook, replay_webhook
 from tests.flows._people import ADMIN, TENANT, Desk, opened_desk
 from tests.receiver import Receiver, receiving
 from tests.waiting import until

@@ -82,7 +82,7 @@ def test_of_somebody_else_it_is_told_what_they_can_do_in_a_session(door: Door) -
 
 def test_each_no_says_what_would_change_it(door: Door) -> None:
     nobody = issue(door.tools, "svc:lost", scopes=("truth:read",))
-    assert _unmet(_why(door, nobody, "POST /log/entries")) == {
+    assert _unmet(_why(door, nobody, "POST /api/v1/entries")) == {
         "scope": "a credential that was issued with scope `log:write`",
         "role": "an admin grants one of `operator`",
     }

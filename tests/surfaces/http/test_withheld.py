@@ -12,13 +12,13 @@ from litestar.testing import TestClient
 
 from assay.flows.claims.show_claims import show_claims
 from assay.flows.errors import NotFoundError
-from assay.flows.identity.amend_principal import amend_principal
 from assay.identity.principal import PrincipalChange
 from assay.identity.risk import RiskTier
 from assay.kernel.canonical import canonical_digest
 from assay.kernel.ids import PrincipalId
 from assay.surfaces.http.app import create_app
 from assay.wiring import load_config
+from tests.acting import amend_principal
 from tests.flows._delivery import SLUG, Delivery, opened_delivery
 from tests.flows._people import ADMIN, TENANT
 from tests.surfaces.http._house import MovedClock, refused
@@ -140,9 +140,10 @@ def test_a_root_cause_tells_nobody_an_output_below_their_floor(doors: Doors, *, 
     ticket = node.ticket_of(item_id)
     assert (_SECRET in ticket.shown) is not is_before
     node.conclude(item_id, by=node.sam)
-    names = ["/rca", f"/rca/{item_id}", "/pairs", f"/trace/{answer_id}"]
+    names = ["/root-causes", f"/root-causes/{item_id}", "/pairs", f"/trace/{answer_id}"]
     paths = [
-        *(f"/api/v2/pramana{one}" for one in names),
+        "/api/v2/pramana/pairs",
+        *(f"/api/v1{one}" for one in names),
         f"/api/v1/tickets/{ticket.id}",
         "/api/v1/tickets?settled=true",
     ]
@@ -151,4 +152,4 @@ def test_a_root_cause_tells_nobody_an_output_below_their_floor(doors: Doors, *, 
         for path in paths:
             assert _SECRET not in doors.get(path, by).text, (who, path)
         assert len(doors.get("/api/v2/pramana/pairs", by).json()) == 1
-        assert doors.get(f"/api/v2/pramana/rca/{item_id}", by).json()["conclusion"]["concluded_by"] == "user:sam"
+        assert doors.get(f"/api/v1/root-causes/{item_id}", by).json()["conclusion"]["concluded_by"] == "user:sam"

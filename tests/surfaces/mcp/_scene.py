@@ -9,16 +9,16 @@ from typing import Any
 import assay
 from assay.delivery.answerer import Question
 from assay.flows.delivery.answerers import Answerers
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.tools import Tools
 from assay.flows.verdicts.graphs_in_use import has_graph_in_use
-from assay.identity.principal import LOCAL_OPERATOR, PrincipalChange
+from assay.identity.principal import LOCAL_OPERATOR
 from assay.kernel.ids import PrincipalId, parse_tenant_id
 from assay.kernel.instant import Instant
 from assay.node import Node
 from assay.registry.permission import mask_of
 from assay.surfaces.mcp.call import Called, Toolbox
 from assay.wiring import open_evaluation, open_node
+from tests.acting import issue_api_key
 from tests.node._home import RULE, SLUG, Home, copied
 
 __all__ = ["ALL", "LAW", "SLUG", "Scene", "grown", "opened_scene", "peopled"]
@@ -58,9 +58,9 @@ def peopled(folder: Path) -> Home:
             ("clerk", ("READ", "QUERY", "WRITE"), 3, ("auditor",)),
             ("low", ALL, 1, ()),
         ):
-            granted = PrincipalChange(trust_mask=mask_of(bits), action_tier=tier, roles=roles)
-            node.add_principal(f"ai:{name}", kind="agent", granted=granted)
-            keys[name] = node.issue_key(f"ai:{name}")
+            mask = mask_of(bits)
+            node.add_principal(f"ai:{name}", kind="agent", trust_mask=mask, action_tier=tier, roles=roles)
+            keys[name] = str(node.issue_key(f"ai:{name}").api_key)
         keys["narrow"], _ = issue_api_key(
             node.tools,
             node.tenant_id,
@@ -70,8 +70,8 @@ def peopled(folder: Path) -> Home:
             at=_now(node),
         )
         # The node itself answers it, also in a process of its own.
-        node.register_query(
-            LAW, description="what a rule says", domain="maritime", answerer="rule", credential=keys["olga"]
+        node.acting(keys["olga"]).register_query(
+            LAW, description="what a rule says", domain="maritime", answerer="rule"
         )
     return Home(home.folder, keys)
 

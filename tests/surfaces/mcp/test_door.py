@@ -10,18 +10,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.testclient import TestClient
 
 from assay.flows.identity.authenticate import render_signed
-from assay.flows.identity.register_signing_key import register_signing_key
 from assay.identity.principal import LOCAL_OPERATOR
 from assay.identity.signed_request import parse_signed_request
 from assay.kernel.ids import PrincipalId
-from assay.surfaces.http.rate import RateLimit
+from assay.operations.rate import RateLimit
 from assay.surfaces.mcp.call import Toolbox
 from assay.surfaces.mcp.serve import create_app
 from assay.surfaces.signing import SignedRequests
+from tests.acting import register_signing_key
 from tests.node._home import Home
 from tests.surfaces.mcp._scene import Scene, grown, opened_scene
 
 _URL = "http://127.0.0.1:8000"
+_BITS = {"bits": ["READ"]}
 _LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 _ACCEPT = {"accept": "application/json, text/event-stream"}
 
@@ -78,10 +79,10 @@ def test_a_signed_request_is_taken_once(client: TestClient, scene: Scene, signer
 
 
 def test_a_tool_is_called_under_a_signature(client: TestClient, scene: Scene, signer: SignedRequests) -> None:
-    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "coverage", "arguments": {}}}
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "who_can", "arguments": _BITS}}
     told = _listed(client, _signed(signer, body=call), call).json()["result"]
     assert told["isError"] is False
-    assert told["structuredContent"] == scene.call("scout", "coverage").value
+    assert told["structuredContent"] == scene.call("scout", "who_can", **_BITS).value
 
 
 def test_what_was_not_signed_for_this_server_is_refused(

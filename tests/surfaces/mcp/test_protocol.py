@@ -13,6 +13,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from assay.operations.table import BY_TOOL
 from assay.surfaces.mcp.catalogue import CATALOGUE
 from assay.surfaces.mcp.server import create_server
 from tests.node._home import RULE, Home, record
@@ -21,7 +22,7 @@ from tests.surfaces.http.served import Served, serving
 from tests.surfaces.mcp._scene import LAW, opened_scene
 
 T = TypeVar("T")
-_READING = {"verify", "coverage", "who_can", "show_truth"}
+_READING = {"verify", "who_can", "show_truth", "whoami"}
 
 
 def _over_stdio(home: Home, who: str, story: Callable[[Client], Awaitable[T]]) -> T:
@@ -59,7 +60,7 @@ async def _whole_story(client: Client, name: str) -> dict[str, Any]:
 
 
 def _require_whole(told: dict[str, Any]) -> None:
-    assert {tool.name for tool in told["tools"]} == set(CATALOGUE)
+    assert {tool.name for tool in told["tools"]} == {*CATALOGUE, *BY_TOOL}
     by_name = {tool.name: tool for tool in told["tools"]}
     assert by_name["verify"].annotations.read_only_hint is True
     assert by_name["evaluate"].annotations.read_only_hint is False
@@ -95,7 +96,7 @@ def test_each_request_over_http_is_of_its_own_principal(home: Home, served: Serv
         return {one.name for one in (await client.list_tools()).tools}
 
     assert _over_http(served.url, {"x-api-key": home.keys["scout"]}, names) == _READING
-    assert _over_http(served.url, {"x-api-key": home.keys["guest"]}, names) == set()
+    assert _over_http(served.url, {"x-api-key": home.keys["guest"]}, names) == {"whoami"}
 
 
 @pytest.mark.parametrize(
@@ -150,7 +151,7 @@ def test_a_reader_beside_the_node_records_nothing(home: Home) -> None:
         return names, await client.call_tool("ask", {"query_type": LAW})
 
     names, refused = _in_process(home, home.keys["pilot"], story)
-    assert names == {*_READING, "show_verdict"}
+    assert names == {*_READING, "coverage", "show_verdict"}
     assert refused.structured_content["error"]["code"] == "mcp.read_only"
 
 

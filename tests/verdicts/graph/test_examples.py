@@ -99,7 +99,8 @@ def test_each_record_is_judged_as_the_text_says(sector: str) -> None:
         for part in parts_of(part_of):
             docket = open_docket(part, is_mapped=part_of.subject is not None)
             facts = window_facts(docket.plans, record, earlier[record.subject])
-            verdict = expected_verdict(judge_all(docket, record, facts), is_mapped=docket.is_mapped)
+            judgements = judge_all(docket, record, facts)
+            verdict = expected_verdict(judgements, is_mapped=docket.is_mapped, doubt=docket.doubt)
             verdicts[docket.rule_id] = verdict.value
         earlier[record.subject].append(buffer_record(record))
         found.append((record.telemetry_id, verdicts))

@@ -10,6 +10,7 @@ from assay.verdicts.graph.graph import GraphForm, KnowledgeGraph, NoticeCode
 from assay.verdicts.graph.hash import versioned
 from assay.verdicts.graph.obligation import Basis, Obligation, PredicateName, window_of
 from assay.verdicts.graph.parse import check_form, parse_graph
+from assay.verdicts.rulings import Rulings
 from tests.verdicts.graph.graphs import at
 
 
@@ -71,7 +72,6 @@ def test_a_predicate_becomes_the_obligation_that_says_the_same(
     "fields",
     [
         {},
-        {"predicate": "as the inspector sees fit"},
         {"predicate": "lte"},
         {"predicate": "lte", "value": [1]},
         {"predicate": "in_set", "value": "a"},
@@ -94,6 +94,17 @@ def test_a_rule_without_a_usable_predicate_is_discretionary_only(fields: dict[st
     assert (NoticeCode.UNTYPED_OBLIGATION, "obligation:r") in [(each.code, each.node) for each in graph.notices]
 
 
+@pytest.mark.clause("ski", "3.3")
+@pytest.mark.parametrize("written", ["as the inspector sees fit", {"name": "as the inspector sees fit"}])
+def test_a_predicate_that_nobody_knows_is_an_unknown_type(written: object) -> None:
+    """So that every verdict on it names it; the first rulings made it `discretionary`, and forgot what it said."""
+    [node] = _read({"id": "r", "metric": "m", "predicate": written}).obligations
+    assert (node.obligation_type, node.basis, node.kind) == ("as the inspector sees fit", Basis.UNTYPED, None)
+    document = {"metadata": {}, "rules": [{"id": "r", "metric": "m", "predicate": written}]}
+    [before] = parse_graph(json.dumps(document).encode(), rulings=Rulings.FIRST).obligations
+    assert (before.obligation_type, before.basis) == ("discretionary", Basis.UNTYPED)
+
+
 def test_a_flat_rule_may_name_an_obligation_type_itself() -> None:
     """Then it is typed already."""
     node = _obligation(predicate="must_average_within", value=[1, 2], window_seconds=60)
@@ -108,8 +119,8 @@ def test_the_graph_says_that_it_was_converted() -> None:
     assert graph.notices[0].code is NoticeCode.CONVERTED
 
 
-def test_subjects_come_from_the_rule_else_the_registry_else_the_metric() -> None:
-    """A registry entry names one rule or several."""
+def test_subjects_come_from_the_rule_else_from_the_registry_and_the_metric() -> None:
+    """A registry entry names one rule or several; where it names a metric, it is the registry that says whose it is."""
     graph = _read(
         {"id": "a", "metric": "m", "subject": ["s1", "s2"]},
         {"id": "b", "metric": "m"},
@@ -123,6 +134,7 @@ def test_subjects_come_from_the_rule_else_the_registry_else_the_metric() -> None
         ("a", "subject:s2"),
         ("b", "subject:t1"),
         ("b", "subject:t2"),
+        ("b", "subject:m"),
         ("c", "subject:m"),
     ]
     assert [node.name for node in graph.subjects] == ["s1", "s2", "t1", "t2", "m"]

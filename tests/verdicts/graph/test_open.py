@@ -210,4 +210,5 @@ def test_a_flat_graph_is_signed_and_opened_alike() -> None:
     )
     opened = open_graph(document, _ANCHORS)
     assert opened.kg_version_hash == graph_hash(json.loads(document))
-    assert [notice.code for notice in opened.notices] == [NoticeCode.CONVERTED]
+    told = [NoticeCode.CONVERTED, NoticeCode.DEFAULT_TIER, NoticeCode.IN_FORCE_ALWAYS]
+    assert [notice.code for notice in opened.notices] == told

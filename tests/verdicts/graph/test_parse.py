@@ -141,7 +141,6 @@ def test_an_absent_or_unknown_tier_counts_as_high(written_tier: object, tier: st
             ("nodes.obligations[0].effective_date_start", "form"),
         ),
         (_first("obligations", effective_date_end="2020-02-30"), ("nodes.obligations[0].effective_date_end", "form")),
-        (_first("obligations", predicate={"name": "guess"}), ("nodes.obligations[0].predicate.name", "choice")),
         (_first("obligations", predicate={"name": "lte"}), ("nodes.obligations[0].predicate.name", "choice")),
         (_first("obligations", predicate={}), ("nodes.obligations[0].predicate.name", "required")),
         (

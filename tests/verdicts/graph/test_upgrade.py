@@ -66,4 +66,4 @@ def test_an_upgraded_graph_is_typed_and_says_the_same() -> None:
     # What a type says is written as a type; a predicate over time stays one.
     assert [node.predicate for node in graph.obligations] == [None, None, _flat().obligations[2].predicate]
     codes = {issue.code.value for issue in validate_graph(graph)}
-    assert {"MISSING_CITATION", "MISSING_EFFECTIVE_DATE", "UNKNOWN_RISK_TIER"} <= codes
+    assert {"MISSING_CITATION", "MISSING_EFFECTIVE_DATE"} <= codes

@@ -241,6 +241,33 @@ _DEFECTS: dict[str, tuple[Callable[[Document], object], tuple[str, str, str | No
         _obligation("other", "must_not_exceed", 1, unit="ppm"),
         ("UNIT_CONFLICT", "medium", "limit", "other"),
     ),
+    "a unit in another letter case": (
+        _obligation("other", "must_be_at_least", 900, unit="MG/Nm3"),
+        ("CONTRADICTORY_OBLIGATIONS", "high", "other", "limit"),
+    ),
+    "limits in units that the graph converts": (
+        _all(
+            lambda document: document["metadata"].update(
+                unit_conversions=[{"from": "g/Nm3", "to": "mg/Nm3", "factor": 1000}]
+            ),
+            _obligation("other", "must_be_at_least", 0.036, unit="g/Nm3"),
+        ),
+        ("CONTRADICTORY_OBLIGATIONS", "high", "other", "limit"),
+    ),
+    "a list under must that nothing satisfies with another": (
+        _all(
+            _obligation("one", "must", ["a", "b"], metric="fuel", unit=None),
+            _obligation("two", "must", ["c"], metric="fuel", unit=None),
+        ),
+        ("CONTRADICTORY_OBLIGATIONS", "high", "two", "one"),
+    ),
+    "a list under must_not beside one under must": (
+        _all(
+            _obligation("one", "must", ["a", "b"], metric="fuel", unit=None),
+            _obligation("two", "must_not", ["b", "a"], metric="fuel", unit=None),
+        ),
+        ("DATE_OVERLAP", "high", "two", "one"),
+    ),
     "no unit beside one": (
         _obligation("other", "must_not_exceed", 1, unit=None),
         ("UNIT_CONFLICT", "medium", "limit", "other"),
@@ -602,3 +629,17 @@ def test_a_long_loop_of_parents_is_found_without_recursion() -> None:
     codes = [issue.code for issue in validate_graph(read(document))]
     assert codes == [IssueCode.JURISDICTION_CYCLE]
     assert NodeId("j0") in {issue.node for issue in validate_graph(read(document))}
+
+
+def test_limits_in_convertible_units_are_compared_exactly() -> None:
+    """35 mg and 0.035 g are the same limit, which is no contradiction, and no conflict of units either."""
+    units = [{"from": "g/Nm3", "to": "mg/Nm3", "factor": 1000}, {"from": "third", "to": "mg/Nm3", "factor": "1/3"}]
+
+    def declare(document: Document) -> None:
+        document["metadata"]["unit_conversions"] = units
+
+    for value, unit in ((0.035, "g/Nm3"), (105, "third")):
+        same = _all(declare, _obligation("other", "must_be_at_least", value, unit=unit))
+        assert not [one for one in _found(same) if one[0] in ("CONTRADICTORY_OBLIGATIONS", "UNIT_CONFLICT")]
+    above = _all(declare, _obligation("other", "must_be_at_least", 105.001, unit="third"))
+    assert ("CONTRADICTORY_OBLIGATIONS", "high", "other", "limit") in _found(above)

@@ -18,8 +18,6 @@ from assay.kernel.ids import TenantId
 from assay.ports.database import Database
 from assay.ports.events import OutboxEvent
 
-__all__ = ["Fanout", "FanoutFullError", "Place"]
-
 T = TypeVar("T")
 # How work that waits for a disk is run; the caller has threads for it.
 Run = Callable[[Callable[[], T]], Awaitable[T]]

@@ -19,8 +19,6 @@ from assay.kernel.ids import TenantId
 from assay.ports.database import Database, Unit
 from assay.ports.events import OutboxEvent
 
-__all__ = ["Bus", "BusClosedError", "Handler", "Subscription", "SubscriptionFacts", "SubscriptionTakenError"]
-
 Handler = Callable[[OutboxEvent], None]
 
 _BATCH = 64

@@ -28,8 +28,6 @@ from typing import Any
 from assay.adapters.egress.perimeter import Perimeter
 from assay.ports.egress import EgressRefusedError
 
-__all__ = ["ProcessEgressGuard", "starting_own_child"]
-
 _LOOKUPS = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
 # Whatever these start is out of sight.
 _STARTS = frozenset(

@@ -6,8 +6,6 @@ from contextlib import suppress
 from ipaddress import IPv6Address, ip_address
 from urllib.parse import urlsplit
 
-__all__ = ["Perimeter", "is_loopback", "parse_endpoint"]
-
 _PORTS = {"http": 80, "https": 443, "postgresql": 5432, "postgres": 5432}
 
 

@@ -5,8 +5,6 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from assay.adapters.egress.perimeter import is_loopback, parse_endpoint
 from assay.verdicts.sovereignty import Place, PlaceKind
 
-__all__ = ["place_of_database", "place_of_model"]
-
 _SOCKET = "unix:"
 
 

@@ -11,8 +11,6 @@ from msgspec import Struct
 
 from assay.ports.model import ModelAddressError
 
-__all__ = ["Address", "parse_address"]
-
 _SOCKET = "unix:"
 _HERE = "127.0.0.1"
 

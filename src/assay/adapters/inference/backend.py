@@ -6,11 +6,9 @@ from msgspec import Struct
 
 from assay.ports.model import Cancelled, FinishReason, JsonSchema, ModelIdentity, TokenLogprob
 
-__all__ = ["Backend", "Completion", "Patience", "Request"]
-
 
 class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One question, within the limits; `top_k` 0 means every token."""
+    """One question, within the limits; `top_k` 0 means every token, an empty `system` no message of the system."""
 
     prompt: str
     grammar: JsonSchema | None
@@ -20,6 +18,13 @@ class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     top_k: int
     seed: int
     logprobs: int
+    system: str = ""
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        """The conversation as chat interfaces take it."""
+        user = {"role": "user", "content": self.prompt}
+        return [{"role": "system", "content": self.system}, user] if self.system else [user]
 
 
 class Patience(Struct, frozen=True, kw_only=True):
@@ -40,7 +45,13 @@ class Completion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Backend(Protocol):
-    """Raises `ModelError` and nothing else; may be used by several threads at once."""
+    """Raises `ModelError` and nothing else; may be used by several threads at once.
+
+    `connection` is another number whenever a server of our own was started anew.
+    """
+
+    @property
+    def connection(self) -> int: ...
 
     def identify(self, patience: Patience) -> ModelIdentity: ...
 

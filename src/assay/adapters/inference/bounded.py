@@ -14,8 +14,11 @@ from typing import Self
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.adapters.clock import OsEntropy
 from assay.adapters.inference.backend import Backend, Patience, Request
+from assay.adapters.inference.canary import draw_canary
 from assay.adapters.inference.grammar import require_by_grammar, require_grammar
+from assay.ports.ids import Entropy
 from assay.ports.model import (
     Cancelled,
     FinishReason,
@@ -24,11 +27,12 @@ from assay.ports.model import (
     ModelBusyError,
     ModelCancelledError,
     ModelIdentity,
+    ModelOversizeError,
+    ModelReplyError,
     ModelRequestError,
     ModelTimeoutError,
+    ModelUnavailableError,
 )
-
-__all__ = ["BoundedModel", "Bounds"]
 
 # How often a caller that waits for its turn looks whether it still wants it.
 _GLANCE_SECONDS = 0.05
@@ -51,12 +55,14 @@ class Bounds(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class BoundedModel:
     """Implements `ports.model.Model`; use it in a `with`, which closes the backend."""
 
-    def __init__(self, backend: Backend, bounds: Bounds | None = None) -> None:
+    def __init__(self, backend: Backend, bounds: Bounds | None = None, *, entropy: Entropy | None = None) -> None:
         self._backend = backend
         self._bounds = bounds or Bounds()
         self._turns = threading.Semaphore(self._bounds.parallel)
         self._lock = threading.Lock()
         self._present = 0
+        self._entropy = entropy or OsEntropy()
+        self._bound: tuple[ModelIdentity, int, bool] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -72,10 +78,40 @@ class BoundedModel:
     def identify(self) -> ModelIdentity:
         return self._backend.identify(Patience(seconds=self._bounds.timeout_seconds))
 
+    def obeys_grammar(self) -> bool:
+        deadline = monotonic() + self._bounds.timeout_seconds
+        with self._turn(deadline, None), self._watched():
+            identity = self._backend.identify(_patience(deadline, None))
+            known = self._bound
+            if known is not None and known[:2] == (identity, self._backend.connection):
+                return known[2]
+            is_bound = self._sings(deadline)
+            self._bound = (identity, self._backend.connection, is_bound)
+            return is_bound
+
+    def _sings(self, deadline: float) -> bool:
+        canary = draw_canary(self._entropy)
+        try:
+            completion = self._backend.complete(canary.request, _patience(deadline, None))
+        except (ModelRequestError, ModelReplyError, ModelOversizeError):
+            # It refuses the grammar, or answers something that is no text: it is not bound by it.
+            return False
+        return completion.finish is FinishReason.STOP and canary.is_obeyed(completion.text)
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """After a server could not be reached, whoever answers next has to show again that it obeys."""
+        try:
+            yield
+        except (ModelUnavailableError, ModelTimeoutError):
+            self._bound = None
+            raise
+
     def generate(
         self,
         prompt: str,
         *,
+        system: str = "",
         grammar: JsonSchema | None = None,
         max_tokens: int,
         temperature: float = 0.0,
@@ -88,6 +124,7 @@ class BoundedModel:
     ) -> tuple[Generation, ...]:
         first = Request(
             prompt=prompt,
+            system=system,
             grammar=grammar,
             max_tokens=max_tokens,
             temperature=temperature,
@@ -98,7 +135,7 @@ class BoundedModel:
         )
         _require_within(first, count, self._bounds)
         deadline = monotonic() + self._bounds.timeout_seconds
-        with self._turn(deadline, cancelled):
+        with self._turn(deadline, cancelled), self._watched():
             identity = self._backend.identify(_patience(deadline, cancelled))
             return tuple(self._once(first, seed + step, identity, deadline, cancelled) for step in range(count))
 
@@ -150,7 +187,8 @@ def _patience(deadline: float, cancelled: Cancelled | None) -> Patience:
 
 
 def _require_within(request: Request, count: int, bounds: Bounds) -> None:
-    chars = len(request.prompt)
+    chars = len(request.prompt) + len(request.system)
+    _require(len(request.prompt) >= 1, "a prompt", 0)
     _require(1 <= chars <= bounds.prompt_chars, f"a prompt of 1 to {bounds.prompt_chars} characters", chars)
     _require(1 <= request.max_tokens <= bounds.max_tokens, f"1 to {bounds.max_tokens} tokens", request.max_tokens)
     _require(1 <= count <= bounds.count, f"1 to {bounds.count} texts", count)

@@ -18,8 +18,6 @@ from assay.adapters.inference.weights import hash_weights, require_pinned
 from assay.kernel.digest import Digest
 from assay.ports.model import BackendName, ModelRequestError, ModelWeightsError
 
-__all__ = ["ModelChoice", "open_model"]
-
 
 class ModelChoice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an operator says of a model; `token` is a secret of the server, `deployment_local` trusted addresses."""

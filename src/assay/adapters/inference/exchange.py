@@ -19,8 +19,6 @@ from assay.ports.model import (
     ModelUnavailableError,
 )
 
-__all__ = ["SMALL_REPLY", "Exchange"]
-
 SMALL_REPLY = 1 << 20
 _GLANCE_SECONDS = 0.05
 _SHOWN = 200

@@ -6,14 +6,18 @@ from functools import lru_cache
 from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.errors import CanonicalError, JsonError
 from assay.kernel.json_text import parse_json
+from assay.model.errors import GrammarFormError
+from assay.model.gbnf import require_portable
 from assay.ports.model import JsonSchema, ModelReplyError, ModelRequestError
-
-__all__ = ["require_by_grammar", "require_grammar"]
 
 
 def require_grammar(grammar: JsonSchema) -> None:
-    """Raise unless it is a JSON Schema of draft 2020-12 that fetches nothing."""
+    """Raise unless it is a portable JSON Schema of draft 2020-12: one that every engine can be bound by."""
     _validator(_text(grammar))
+    try:
+        require_portable(grammar)
+    except GrammarFormError as error:
+        raise ModelRequestError(f"expected a grammar that every engine knows: {error}") from error
 
 
 def require_by_grammar(text: str, grammar: JsonSchema) -> None:

@@ -9,9 +9,8 @@ from assay.adapters.inference.backend import Completion, Patience, Request
 from assay.adapters.inference.exchange import SMALL_REPLY, Exchange
 from assay.adapters.inference.wire import WireToken, decode_reply, most_bytes_of, token_logprobs
 from assay.kernel.digest import Digest
+from assay.model.gbnf import render_gbnf
 from assay.ports.model import FinishReason, ModelIdentity, ModelReplyError, ModelRequestError
-
-__all__ = ["LlamaCpp"]
 
 _FINISHES = {"eos": FinishReason.STOP, "word": FinishReason.STOP, "limit": FinishReason.LENGTH}
 # The answer would otherwise repeat the prompt and every setting.
@@ -38,6 +37,8 @@ class _Props(Struct, frozen=True):
 class LlamaCpp:
     """Implements `Backend` for a server that runs already; without an `engine_version` the server is asked for it."""
 
+    connection = 0
+
     def __init__(
         self, exchange: Exchange, *, model: str, weight_hash: Digest | None = None, engine_version: str | None = None
     ) -> None:
@@ -53,9 +54,9 @@ class LlamaCpp:
         )
 
     def complete(self, request: Request, patience: Patience) -> Completion:
-        asked = {"messages": [{"role": "user", "content": request.prompt}]}
+        asked = {"messages": request.messages}
         rendered = self._exchange.post(
-            "/apply-template", asked, patience, most_bytes=SMALL_REPLY + 8 * len(request.prompt)
+            "/apply-template", asked, patience, most_bytes=SMALL_REPLY + 8 * (len(request.prompt) + len(request.system))
         )
         body = _body(request, decode_reply(rendered, _Rendered).prompt)
         content = self._exchange.post("/completion", body, patience, most_bytes=most_bytes_of(request))
@@ -95,5 +96,5 @@ def _body(request: Request, prompt: str) -> dict[str, object]:
         "stream": False,
     }
     if request.grammar is not None:
-        body["json_schema"] = request.grammar
+        body["grammar"] = render_gbnf(request.grammar)
     return body

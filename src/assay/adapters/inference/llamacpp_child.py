@@ -10,8 +10,6 @@ import sys
 import threading
 from pathlib import Path
 
-__all__ = ["main"]
-
 
 def main(options_text: str) -> None:
     """Load, say `ready` and the engine's version on standard output, serve, and leave nothing behind."""

@@ -33,8 +33,6 @@ from assay.ports.model import (
     ModelWeightsError,
 )
 
-__all__ = ["LlamaCppProcess", "LlamaCppWeights"]
-
 _CHILD = Path(__file__).with_name("llamacpp_child.py")
 _GLANCE_SECONDS = 0.05
 _LEAVING_SECONDS = 5.0
@@ -64,6 +62,12 @@ class LlamaCppProcess:
         self._lock = threading.Lock()
         self._running: _Running | None = None
         self._is_closed = False
+        self._starts = 0
+
+    @property
+    def connection(self) -> int:
+        """How often the server was started."""
+        return self._starts
 
     def identify(self, patience: Patience) -> ModelIdentity:
         return self._started(patience).identify(patience)
@@ -88,6 +92,7 @@ class LlamaCppProcess:
                 return self._running.backend
             self._stop()
             self._running = _start(self._weights, patience)
+            self._starts += 1
             return self._running.backend
 
     def _stop(self) -> None:

@@ -9,8 +9,6 @@ from assay.adapters.inference.wire import WireToken, decode_reply, finish_of, mo
 from assay.kernel.digest import Digest, MalformedDigestError, parse_digest
 from assay.ports.model import ModelIdentity, ModelReplyError, ModelRequestError, ModelUnavailableError
 
-__all__ = ["Ollama"]
-
 
 class _Message(Struct, frozen=True):
     content: str
@@ -40,6 +38,8 @@ class _Version(Struct, frozen=True):
 
 class Ollama:
     """Implements `Backend`. A prompt that does not fit is refused: left alone, the server would cut it silently."""
+
+    connection = 0
 
     def __init__(
         self, exchange: Exchange, *, model: str, context_tokens: int, pinned_hash: Digest | None = None
@@ -82,8 +82,10 @@ class Ollama:
     def _body(self, request: Request) -> dict[str, object]:
         body: dict[str, object] = {
             "model": self._model,
-            "messages": [{"role": "user", "content": request.prompt}],
+            "messages": request.messages,
             "stream": False,
+            # What a model thinks aloud would stand before its JSON.
+            "think": False,
             "truncate": False,
             "shift": False,
             "options": {

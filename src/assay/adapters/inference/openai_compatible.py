@@ -13,8 +13,6 @@ from assay.adapters.inference.wire import WireToken, decode_reply, finish_of, mo
 from assay.kernel.digest import Digest
 from assay.ports.model import ModelIdentity, ModelReplyError, ModelRequestError, ModelUnavailableError
 
-__all__ = ["Dialect", "OpenAiCompatible", "standard_sampling"]
-
 
 class Dialect(Struct, frozen=True, kw_only=True):
     """How one kind of server differs: how it samples, and where it says its version."""
@@ -73,6 +71,8 @@ _STANDARD = Dialect(backend="openai-compatible", sampling=standard_sampling)
 class OpenAiCompatible:
     """Implements `Backend`. The weight hash is what the operator's own copy of the weights gives, or unknown."""
 
+    connection = 0
+
     def __init__(
         self, exchange: Exchange, *, model: str, weight_hash: Digest | None = None, dialect: Dialect = _STANDARD
     ) -> None:
@@ -120,7 +120,7 @@ class OpenAiCompatible:
     def _body(self, request: Request) -> dict[str, object]:
         body: dict[str, object] = {
             "model": self._model,
-            "messages": [{"role": "user", "content": request.prompt}],
+            "messages": request.messages,
             "max_tokens": request.max_tokens,
             "seed": request.seed,
             "n": 1,

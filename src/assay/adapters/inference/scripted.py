@@ -6,11 +6,11 @@ from assay.adapters.inference.backend import Completion, Patience, Request
 from assay.kernel.digest import Digest, digest_of
 from assay.ports.model import FinishReason, ModelIdentity
 
-__all__ = ["ScriptedBackend"]
-
 
 class ScriptedBackend:
     """Implements `Backend` by a function of the request; it may raise a `ModelError` as a real one would."""
+
+    connection = 0
 
     def __init__(self, script: Callable[[Request], str], *, weight_hash: Digest | None = None) -> None:
         self._script = script

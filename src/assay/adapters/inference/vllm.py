@@ -11,8 +11,6 @@ from assay.adapters.inference.exchange import Exchange
 from assay.adapters.inference.openai_compatible import Dialect, OpenAiCompatible
 from assay.kernel.digest import Digest
 
-__all__ = ["open_vllm"]
-
 
 def _sampling(request: Request) -> Mapping[str, object]:
     return {

@@ -7,8 +7,6 @@ from pathlib import Path
 from assay.kernel.digest import Digest, digest_from_raw
 from assay.ports.model import ModelWeightsError
 
-__all__ = ["hash_open_file", "hash_weights", "require_pinned"]
-
 
 def hash_weights(place: Path) -> Digest:
     """Of a file its SHA-256; of a folder the SHA-256 of the lines `hash  path`, sorted by path."""

@@ -9,8 +9,6 @@ from msgspec import Struct
 from assay.adapters.inference.backend import Request
 from assay.ports.model import FinishReason, ModelReplyError, TokenChance, TokenLogprob
 
-__all__ = ["WireToken", "decode_reply", "finish_of", "most_bytes_of", "token_logprobs"]
-
 _Reply = TypeVar("_Reply")
 _BYTES_BESIDE = 1 << 16
 _BYTES_PER_TOKEN = 512

@@ -19,8 +19,6 @@ from assay.kernel.errors import JsonError
 from assay.kernel.json_text import JsonValue, parse_json
 from assay.ports.model import ModelError
 
-__all__ = ["EndpointGuardian", "EndpointJudge"]
-
 _SECONDS = 10.0
 _MOST_SIGNS = 50
 _SHOWN = 200

@@ -13,8 +13,6 @@ from assay.kernel.errors import JsonError
 from assay.kernel.json_text import parse_json
 from assay.ports.model import FinishReason, Generation, JsonSchema, Model, ModelError
 
-__all__ = ["ModelJudge"]
-
 _VERSION = "1"
 _MAX_TOKENS = 16
 _REMEMBERED = 10_000

@@ -14,18 +14,6 @@ KeyUseError
 
 from assay.kernel.errors import Blame, KeyUseError
 
-__all__ = [
-    "KmsBusyError",
-    "KmsError",
-    "KmsKeyError",
-    "KmsKeyExistsError",
-    "KmsLoginError",
-    "KmsSessionError",
-    "KmsSignatureError",
-    "KmsTokenError",
-    "KmsUnavailableError",
-]
-
 
 class KmsError(KeyUseError):
     """A key service failed in a way we have no closer name for."""

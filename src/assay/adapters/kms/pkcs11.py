@@ -30,8 +30,6 @@ from assay.kernel.signature import PUBLIC_KEY_SIZE, verify_ed25519
 if TYPE_CHECKING:
     from pkcs11 import Mechanism, Object, ObjectClass, PublicKey, Session, Token
 
-__all__ = ["Pkcs11Signer", "Pkcs11Token"]
-
 # DER of the object identifier 1.3.101.112 (RFC 8410), which names the curve in CKA_EC_PARAMS.
 _ED25519_PARAMS = bytes.fromhex("06032b6570")
 # Tokens disagree about CKA_EC_POINT: a DER octet string, a DER bit string, or the bare 32 bytes.

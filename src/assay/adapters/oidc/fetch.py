@@ -12,8 +12,6 @@ from assay.kernel.errors import Error
 from assay.kernel.json_text import Limits, parse_json
 from assay.ports.oidc import ProviderError
 
-__all__ = ["ProviderFetch"]
-
 _LARGEST = 1024 * 1024
 _SECONDS = 10.0
 _OK, _BAD_REQUEST = 200, 400

@@ -15,8 +15,6 @@ from assay.ports.oidc import ProviderError
 if TYPE_CHECKING:
     from joserfc.jwk import KeySet
 
-__all__ = ["HttpOidcProvider"]
-
 _KEPT_SECONDS = 3600.0
 # A token with a key we do not know makes us look once more, though not at every such token.
 _AGAIN_SECONDS = 60.0
@@ -43,6 +41,9 @@ class HttpOidcProvider:
 
     def authorization_endpoint(self) -> str:
         return self._endpoint("authorization_endpoint")
+
+    def promises_issuer(self) -> bool:
+        return self._discovered().get("authorization_response_iss_parameter_supported") is True
 
     def redeem(self, code: str, *, verifier: str, redirect_url: str) -> Mapping[str, object]:
         form = {
@@ -71,10 +72,10 @@ class HttpOidcProvider:
         try:
             try:
                 return self._decoded(token, self._key_set())
-            except (JoseError, ValueError):
+            except (JoseError, ValueError, RecursionError):
                 # The provider may have rolled its keys since we looked.
                 return self._decoded(token, self._key_set(again=True))
-        except (JoseError, ValueError) as error:
+        except (JoseError, ValueError, RecursionError) as error:
             raise IdTokenError(f"expected an ID token that the provider signed: {type(error).__name__}") from None
 
     def _decoded(self, token: str, keys: "KeySet") -> Mapping[str, object]:

@@ -13,8 +13,6 @@ from assay.adapters.inference.backend import Patience
 from assay.adapters.inference.exchange import SMALL_REPLY, Exchange
 from assay.delivery.plugin import PluginRequest, render_request
 
-__all__ = ["HttpPlugin"]
-
 
 class HttpPlugin:
     """Implements `delivery.plugin.Plugin`; whatever goes wrong is an error of the exchange, and costs the hypothesis.

@@ -6,8 +6,6 @@ from assay.delivery.plugin import Category, PluginReply, PluginRequest, PurvaPak
 from assay.kernel.errors import Blame, Error
 from assay.ports.model import FinishReason, Model
 
-__all__ = ["LocalModelPlugin", "UnfinishedThoughtError"]
-
 _MAX_TOKENS = 512
 _LONGEST = 600
 _INSTRUCTION = (

@@ -9,8 +9,6 @@ from assay.delivery.pair import TrainingPair
 from assay.delivery.plugin import PluginReply, PluginRequest, PurvaPaksha
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["NearestCasePlugin", "NoCaseError"]
-
 _WORD = re.compile(r"\w+")
 
 

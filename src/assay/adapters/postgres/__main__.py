@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from assay.adapters.clock import SystemClock
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["main"]
-
 _EXIT = {Blame.ANSWER: 1, Blame.USAGE: 2, Blame.INPUT: 3, Blame.OURS: 4}
 
 

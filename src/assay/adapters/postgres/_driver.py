@@ -7,6 +7,4 @@ try:
 except ImportError as error:
     raise MissingDriverError(f"expected the extra `postgres` to be installed, got: {error}") from error
 
-__all__ = ["psycopg"]
-
 psycopg = _psycopg

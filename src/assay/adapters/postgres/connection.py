@@ -25,8 +25,6 @@ from assay.kernel.canonical import canonicalize
 from assay.kernel.errors import CanonicalError, Error
 from assay.ports.damage import DamagedFileError
 
-__all__ = ["Connection", "open_connection", "translate_error", "verify_address"]
-
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 # Temporary objects come last, so that none can stand before a table of ours; UTC and ISO are what the loaders read.

@@ -28,8 +28,6 @@ from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, Receipt, prepare, size_of
 from assay.ports.database import DatabaseFacts, Unit
 
-__all__ = ["PACKAGE", "PostgresDatabase"]
-
 T = TypeVar("T")
 PACKAGE = "assay.adapters.postgres"
 

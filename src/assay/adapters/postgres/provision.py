@@ -11,8 +11,6 @@ from assay.adapters.sql.errors import CannotOpenError, NotPermittedError
 from assay.adapters.sql.migrate import Migration, load_migrations, migrate
 from assay.kernel.instant import Instant
 
-__all__ = ["OWNER_ROLE", "provision"]
-
 OWNER_ROLE = "assay_owner"
 
 _APPEND_ONLY = (

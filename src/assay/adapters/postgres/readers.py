@@ -11,8 +11,6 @@ from assay.adapters.postgres.connection import Connection, open_connection, tran
 from assay.adapters.postgres.session import PostgresSession
 from assay.adapters.reading_places import ReadingPlaces
 
-__all__ = ["Readers"]
-
 T = TypeVar("T")
 _MOST_READERS = 16
 

@@ -14,8 +14,6 @@ from assay.adapters.sql.errors import (
 )
 from assay.adapters.sql.migrate import Migration, require_current
 
-__all__ = ["durability", "pin_durability", "take_writer_lock", "verify_role", "verify_schema"]
-
 # Advisory locks are numbers in the scope of one database; this one is ours.
 _WRITER_LOCK = int.from_bytes(sha256(b"assay: the writer of this database").digest()[:8], "big", signed=True)
 _LOCK_ATTEMPTS = 20

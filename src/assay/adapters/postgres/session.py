@@ -9,8 +9,6 @@ from assay.adapters.postgres.connection import Connection, translate_error
 from assay.adapters.sql.errors import RowRefusedError
 from assay.adapters.sql.session import Row
 
-__all__ = ["PostgresSession"]
-
 _STREAM_ROWS = 512
 # Up to here one INSERT costs less than the round trips of a COPY.
 _FEW_ROWS = 4

@@ -7,12 +7,11 @@ from typing import Any
 
 from assay.kernel.json_text import parse_json
 from assay.ports.clock import Clock
-from assay.ports.model import FinishReason, Model, ModelWeightsError
+from assay.ports.model import FinishReason, Model, ModelGrammarError, ModelWeightsError
 from assay.ports.reasoner import ReasonerIdentity
+from assay.verdicts.general import split_messages
 from assay.verdicts.reason import RawReply, ReasonRequest
 from assay.verdicts.sovereignty import Place
-
-__all__ = ["GeneralReasoner", "in_order"]
 
 # As SKI 6.2 spells it.
 _NAMES = {"llamacpp": "llama.cpp"}
@@ -20,14 +19,28 @@ _NAMES = {"llamacpp": "llama.cpp"}
 
 class GeneralReasoner:
     """Implements `ports.reasoner.LocalReasoner`. `is_exact` is the operator's word on the engine, and off by default:
-    a server may add up in another order when it is busy.
+    a server may add up in another order when it is busy. A server that does not bind its output by a grammar is refused
+    where `is_strict`; else its replies say so, and a verdict lists it among its divergences.
     """
 
-    def __init__(self, model: Model, clock: Clock, *, place: Place, is_exact: bool = False) -> None:
+    def __init__(
+        self, model: Model, clock: Clock, *, place: Place, is_exact: bool = False, is_strict: bool = True
+    ) -> None:
         self._model = model
         self._clock = clock
         self._place = place
         self._is_exact = is_exact
+        self._is_strict = is_strict
+
+    def check_grammar(self) -> bool:
+        """Whether the server binds its output by a grammar; strict mode raises `model.grammar_unbound` if not."""
+        is_bound = self._model.obeys_grammar()
+        if not is_bound and self._is_strict:
+            raise ModelGrammarError(
+                "expected the only output that the canary grammar allows, got another: this server does not bind its "
+                "output by a grammar"
+            )
+        return is_bound
 
     def identify(self) -> ReasonerIdentity:
         found = self._model.identify()
@@ -41,8 +54,11 @@ class GeneralReasoner:
 
     def complete(self, request: ReasonRequest) -> RawReply:
         started_at, decoding = self._clock.now(), request.decoding
+        is_bound = self.check_grammar()
+        system, user = split_messages(request.prompt)
         (generation,) = self._model.generate(
-            request.prompt,
+            user,
+            system=system,
             grammar=in_order(parse_json(bytes(request.grammar))),
             max_tokens=decoding.max_tokens,
             temperature=decoding.temperature,
@@ -59,6 +75,7 @@ class GeneralReasoner:
             started_at=started_at,
             completed_at=max(started_at, self._clock.now()),
             is_complete=generation.finish is FinishReason.STOP,
+            is_bound=is_bound,
         )
 
 

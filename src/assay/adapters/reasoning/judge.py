@@ -22,16 +22,6 @@ from assay.ports.reasoner import Drawing, ReasonerIdentity
 from assay.verdicts.reason import RawReply, ReasonRequest
 from assay.verdicts.sovereignty import Place
 
-__all__ = [
-    "BACKEND_NAME",
-    "Bench",
-    "JudgeReasoner",
-    "JudgeWeights",
-    "load_weights",
-    "shipped_weights",
-    "weights_by_card",
-]
-
 BACKEND_NAME = "judge"
 _ENGINE_VERSION = f"assay-judge-1 {__version__}"
 _SHIPPED = "weights/judge.bin"
@@ -137,6 +127,7 @@ def _outcome(
         token_ids=tuple(one.token for one in found.written),
         logprobs=tuple(one.logprob for one in found.written),
         top_scores=tuple(one.best for one in found.written),
+        notation=found.notation,
     )
 
 

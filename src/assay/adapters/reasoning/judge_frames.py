@@ -17,19 +17,6 @@ from assay.model.errors import JudgeError
 from assay.model.judge import Answer, judge, judge_many
 from assay.model.score import score
 
-__all__ = [
-    "FRAME_LENGTH",
-    "MAX_FRAME",
-    "Opening",
-    "Question",
-    "Ready",
-    "Reply",
-    "answer_all",
-    "read_frame",
-    "read_value",
-    "render_frame",
-]
-
 _T = TypeVar("_T")
 FRAME_LENGTH = 4
 # The largest weights with room to spare; no batch of questions or replies comes near it.
@@ -68,6 +55,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     weight_hash: Digest
     text: str = ""
     written: tuple[Written, ...] = ()
+    notation: str | None = None
     problem: str | None = None
 
 
@@ -93,7 +81,7 @@ def _answer(engine: Engine, one: Question) -> Reply:
 
 
 def _reply(engine: Engine, answer: Answer) -> Reply:
-    return Reply(weight_hash=engine.weight_hash, text=answer.text, written=answer.written)
+    return Reply(weight_hash=engine.weight_hash, text=answer.text, written=answer.written, notation=answer.notation)
 
 
 def render_frame(value: object) -> bytes:

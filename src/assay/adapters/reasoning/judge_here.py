@@ -12,8 +12,6 @@ from assay.model.weights import parse_weights
 from assay.ports.model import ModelError, ModelWeightsError
 from assay.verdicts.sovereignty import Place, PlaceKind
 
-__all__ = ["JudgeHere"]
-
 
 class JudgeHere:
     """Implements `Bench`; numpy and the weights are loaded with the first question."""

@@ -10,8 +10,6 @@ from assay.ports.clock import Clock
 from assay.ports.model import ModelError
 from assay.ports.reasoner import LocalReasoner
 
-__all__ = ["KeptJudges"]
-
 
 class KeptJudges:
     """Implements `ports.reasoner.KeptReasoners`; each is loaded into this process when first asked for, and once."""

@@ -10,8 +10,6 @@ from time import monotonic
 from assay.adapters.reasoning.judge_frames import FRAME_LENGTH, MAX_FRAME
 from assay.ports.model import ModelTimeoutError
 
-__all__ = ["receive_frame", "send_frame"]
-
 _CHUNK = 1024 * 1024
 _MILLISECONDS = 1000
 

@@ -32,8 +32,6 @@ from assay.ports.model import (
 )
 from assay.verdicts.sovereignty import Place, PlaceKind
 
-__all__ = ["JudgeBounds", "JudgeProcess"]
-
 # It imports from where we do, and from nowhere else: no environment or folder of the moment adds to it.
 _CHILD = (
     "import sys; from json import loads; sys.path[:] = loads(sys.argv[1]); "

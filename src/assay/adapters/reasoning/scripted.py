@@ -18,8 +18,6 @@ from assay.ports.reasoner import ReasonerIdentity
 from assay.verdicts.reason import RawReply, ReasonRequest
 from assay.verdicts.sovereignty import Place, PlaceKind
 
-__all__ = ["RecordedReplies", "RepliesFileError", "ScriptedReasoner", "load_replies"]
-
 
 class RepliesFileError(ModelError):
     """A file of recorded replies cannot be read."""

@@ -13,8 +13,6 @@ from assay.kernel.ids import KeyId, PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.ports.access_store import UsedNonce
 
-__all__ = ["SqlAccessStore"]
-
 
 class SqlAccessStore:
     """Implements `ports.access_store.AccessStore`."""

@@ -17,17 +17,6 @@ from assay.kernel.ledger import Head, Link, Prepared, Receipt, genesis, link_to,
 from assay.kernel.merkle import MAX_SIZE
 from assay.ports.ledger_store import StoredEntry
 
-__all__ = [
-    "ENTRY_COLUMNS",
-    "Chains",
-    "DamagedHeadError",
-    "FencedError",
-    "Mark",
-    "TileMissingError",
-    "read_tile",
-    "stored_head",
-]
-
 ENTRY_COLUMNS = StoredEntry.__struct_fields__
 _TILE_WIDTH = 256
 _HASH_SIZE = 32
@@ -334,6 +323,7 @@ def _entry_row(link: Link) -> Row:
         *columns,
         schema_of(draft.kind),
         link.text,
+        draft.trace_id,
     )
 
 

@@ -20,8 +20,6 @@ from assay.ports.claims_store import (
     TakenTurn,
 )
 
-__all__ = ["SqlClaimsStore"]
-
 T = TypeVar("T", bound=Struct)
 
 
@@ -67,6 +65,13 @@ class SqlClaimsStore:
 
     def find_bundle(self, tenant_id: TenantId, bundle_hash: Digest) -> ReceivedBundle | None:
         return self._one(f"{_BUNDLE} WHERE bundle_hash = ? AND tenant_id = ?", (bundle_hash, tenant_id), ReceivedBundle)
+
+    def find_bundles(self, tenant_id: TenantId, bundle_hashes: Iterable[Digest]) -> tuple[ReceivedBundle, ...]:
+        found: list[ReceivedBundle] = []
+        for part in in_parts(bundle_hashes):
+            sql = f"{_BUNDLE} WHERE bundle_hash IN ({marks(part)}) AND tenant_id = ?"
+            found += self._all(sql, (*part, tenant_id), ReceivedBundle)
+        return tuple(found)
 
     def find_successor(self, tenant_id: TenantId, bundle_hash: Digest) -> ReceivedBundle | None:
         return self._one(f"{_BUNDLE} WHERE resumes = ? AND tenant_id = ?", (bundle_hash, tenant_id), ReceivedBundle)

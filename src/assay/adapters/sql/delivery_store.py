@@ -36,8 +36,6 @@ from assay.ports.delivery_store import (
     TrainingResultRow,
 )
 
-__all__ = ["SqlDeliveryStore"]
-
 T = TypeVar("T", bound=Struct)
 
 
@@ -108,11 +106,20 @@ class SqlDeliveryStore:
     def add_rule(self, tenant_id: TenantId, rule: RecordedRule) -> None:
         self._add("rule_version", tenant_id, rule, f"version {rule.version} of rule `{rule.rule_id}`", "rule_id")
 
-    def rule_ids(self, tenant_id: TenantId) -> tuple[str, ...]:
-        rows = self._session.query(
-            "SELECT rule_id FROM rule_version WHERE tenant_id = ? AND version = 1 ORDER BY rule_id", (tenant_id,)
-        )
-        return tuple(str(row[0]) for row in rows)
+    def rule_ids(self, tenant_id: TenantId, *, after: str = "", limit: int | None = None) -> tuple[str, ...]:
+        sql = "SELECT rule_id FROM rule_version WHERE tenant_id = ? AND rule_id > ? AND version = 1 ORDER BY rule_id"
+        values: tuple[object, ...] = (tenant_id, after)
+        if limit is not None:
+            sql, values = f"{sql} LIMIT ?", (*values, limit)
+        return tuple(str(row[0]) for row in self._session.query(sql, values))
+
+    def versions_of(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> tuple[RecordedRule, ...]:
+        found = self._any(_RULE, tenant_id, "rule_id", rule_ids, RecordedRule)
+        return tuple(sorted(found, key=lambda row: (row.rule_id, row.version)))
+
+    def certifications_of(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> tuple[CertifiedRule, ...]:
+        found = self._any(_CERTIFIED, tenant_id, "rule_id", rule_ids, CertifiedRule)
+        return tuple(sorted(found, key=lambda row: (row.rule_id, row.sequence_number)))
 
     def rule_versions(self, tenant_id: TenantId, rule_id: str) -> tuple[RecordedRule, ...]:
         sql = f"{_RULE} WHERE rule_id = ? AND tenant_id = ? ORDER BY version"
@@ -214,9 +221,11 @@ class SqlDeliveryStore:
     def find_signals(self, tenant_id: TenantId, signal_ids: Iterable[str]) -> tuple[StoredSignal, ...]:
         return tuple(self._any(_SIGNAL, tenant_id, "signal_id", signal_ids, StoredSignal))
 
-    def session_signals(self, tenant_id: TenantId, session: str, *, limit: int) -> tuple[StoredSignal, ...]:
-        sql = f"{_SIGNAL} WHERE session = ? AND tenant_id = ?{_BY_PLACE} LIMIT ?"
-        return self._all(sql, (session, tenant_id, limit), StoredSignal)
+    def session_signals(
+        self, tenant_id: TenantId, session: str, *, after: int = 0, limit: int
+    ) -> tuple[StoredSignal, ...]:
+        sql = f"{_SIGNAL} WHERE session = ? AND tenant_id = ? AND sequence_number > ?{_BY_PLACE} LIMIT ?"
+        return self._all(sql, (session, tenant_id, after, limit), StoredSignal)
 
     def answer_signals(self, tenant_id: TenantId, answer_id: str) -> tuple[StoredSignal, ...]:
         sql = f"{_SIGNAL} WHERE answer_id = ? AND tenant_id = ?{_BY_PLACE}"

@@ -13,8 +13,6 @@ from assay.kernel.instant import Instant
 from assay.ports.desk_store import HeldRow, SavedDraft, SavedView, StoredAct, StoredEscalation
 from assay.review.lease import Lease
 
-__all__ = ["SqlDeskStore"]
-
 T = TypeVar("T", bound=Struct)
 
 

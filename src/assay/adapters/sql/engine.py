@@ -17,8 +17,6 @@ from assay.kernel.ids import TenantId
 from assay.kernel.ledger import Prepared, Receipt
 from assay.ports.database import Unit
 
-__all__ = ["Notify", "SqlEngine", "Subscribers", "Transactions"]
-
 Notify = Callable[[TenantId, int], None]
 
 

@@ -20,23 +20,6 @@ LedgerError
 
 from assay.kernel.errors import Blame, LedgerError, StoreError
 
-__all__ = [
-    "AppendOnlyError",
-    "BrokenLinkError",
-    "CannotOpenError",
-    "ConnectionLostError",
-    "FileTakenError",
-    "MissingDriverError",
-    "NotPermittedError",
-    "RowRefusedError",
-    "StatementError",
-    "StrongRoleError",
-    "TransactionLostError",
-    "UnavailableError",
-    "UnsafeServerError",
-    "WriterHeldError",
-]
-
 
 class CannotOpenError(StoreError):
     """This is not a database we can open."""

@@ -5,8 +5,6 @@ from assay.adapters.sql.session import SqlSession
 from assay.kernel.ids import TenantId
 from assay.ports.graph_store import GraphActivation, GraphHead, GraphVersion, RecordedReview
 
-__all__ = ["SqlGraphStore"]
-
 _HEAD = f"SELECT {', '.join(columns_of(GraphHead))} FROM graph_version"  # noqa: S608 - our constants
 _VERSION = f"SELECT {', '.join(columns_of(GraphVersion))} FROM graph_version"  # noqa: S608 - our constants
 _REVIEW = f"SELECT {', '.join(columns_of(RecordedReview))} FROM graph_review"  # noqa: S608 - our constants

@@ -19,8 +19,6 @@ from assay.kernel.ids import PrincipalId, TenantId
 from assay.ports.damage import DamagedRecordError
 from assay.ports.identity_store import Credential, RecordedPrincipal, Revocation
 
-__all__ = ["SqlIdentityStore"]
-
 T = TypeVar("T", bound=msgspec.Struct)
 _CREDENTIALS: dict[str, type[Credential]] = {
     "api_key": ApiKeyRecord,
@@ -32,6 +30,8 @@ _NAMED = (
     "SELECT p.record, n.name FROM principal AS p LEFT JOIN principal_name AS n USING (tenant_id, principal_id, version)"
 )
 
+# More than any table holds.
+_EVERY = 2**31
 _LATEST = (
     "WHERE p.tenant_id = ? AND p.version ="
     " (SELECT max(version) FROM principal WHERE tenant_id = p.tenant_id AND principal_id = p.principal_id)"
@@ -75,8 +75,14 @@ class SqlIdentityStore:
         )
         return tuple(_principal(record, name) for record, name in rows)
 
-    def principals(self, tenant_id: TenantId) -> tuple[Principal, ...]:
-        rows = self._session.query(f"{_NAMED} {_LATEST} ORDER BY p.principal_id", (tenant_id,))
+    def principals(
+        self, tenant_id: TenantId, *, after: str | None = None, limit: int | None = None
+    ) -> tuple[Principal, ...]:
+        most = _EVERY if limit is None else limit
+        rows = self._session.query(
+            f"{_NAMED} {_LATEST} AND p.principal_id > ? ORDER BY p.principal_id LIMIT ?",
+            (tenant_id, after or "", most),
+        )
         return tuple(_principal(record, name) for record, name in rows)
 
     def principals_with(self, tenant_id: TenantId, names: Iterable[str]) -> tuple[Principal, ...]:

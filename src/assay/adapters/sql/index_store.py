@@ -6,8 +6,6 @@ from assay.kernel.ids import TenantId
 from assay.ports.damage import DamagedRecordError
 from assay.ports.index_store import IndexPage, IndexSegment
 
-__all__ = ["SqlIndexStore"]
-
 _SEGMENT = f"SELECT {', '.join(columns_of(IndexSegment))} FROM index_segment WHERE tenant_id = ?"  # noqa: S608 - our constants
 _PAGE = f"SELECT {', '.join(columns_of(IndexPage))} FROM index_page WHERE tenant_id = ? AND sequence_number = ?"  # noqa: S608 - our constants
 

@@ -12,8 +12,6 @@ from assay.kernel.ledger import Receipt
 from assay.ports.damage import DamagedRecordError
 from assay.ports.key_store import RecordedKeyFact
 
-__all__ = ["SqlKeyStore"]
-
 T = TypeVar("T", bound=msgspec.Struct)
 
 

@@ -1,6 +1,7 @@
 """The chain, its tree, its checkpoints and its erasable values, in SQL."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 
 from msgspec import Raw, ValidationError, convert
@@ -15,13 +16,13 @@ from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, StoreError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import parse_instant, render_instant
-from assay.kernel.ledger import Draft, EntryKind, Head, Receipt, prepare
+from assay.kernel.ledger import Draft, EntryKind, Head, Receipt, prepare, traced
+from assay.kernel.trace import TraceId
 from assay.ports.damage import DamagedRecordError
 from assay.ports.ledger_store import KeptCheckpoint, StoredEntry
 
-__all__ = ["ReadOnlyError", "SqlLedgerStore"]
-
 _ENTRIES = f"SELECT {', '.join(ENTRY_COLUMNS)} FROM ledger"  # noqa: S608 - the columns are our constants
+_TEXT = ENTRY_COLUMNS.index("text")
 # Places in one statement; every engine takes as many.
 _AT_ONCE = 500
 
@@ -39,6 +40,7 @@ class SqlLedgerStore:
     def __init__(self, session: SqlSession, chains: Chains | None) -> None:
         self._session = session
         self._chains = chains
+        self._trace: TraceId | None = None
 
     def tenants(self) -> tuple[TenantId, ...]:
         return tuple(TenantId(row[0]) for row in self._session.query("SELECT tenant_id FROM chain ORDER BY tenant_id"))
@@ -61,7 +63,16 @@ class SqlLedgerStore:
         if self._chains is None:
             raise ReadOnlyError("expected a unit of work that writes, got one that only reads")
         verify_storable(draft)
-        return self._chains.append(self._session, prepare(draft))
+        return self._chains.append(self._session, prepare(traced(draft, self._trace)))
+
+    @contextmanager
+    def under(self, trace: TraceId | None) -> Iterator[None]:
+        # The unit of work runs on one thread, so what is set here is seen by this work alone.
+        before, self._trace = self._trace, trace
+        try:
+            yield
+        finally:
+            self._trace = before
 
     def find_entry(self, tenant_id: TenantId, sequence_number: int) -> StoredEntry | None:
         pending = self._find_pending(tenant_id, sequence_number)
@@ -82,11 +93,36 @@ class SqlLedgerStore:
             found |= {one.sequence_number: one for one in map(_entry, (*rows, *filter(None, pending)))}
         return found
 
+    def entries_of_trace(self, tenant_id: TenantId, trace_id: str) -> tuple[StoredEntry, ...]:
+        sql = f"{_ENTRIES} WHERE trace_id = ? AND tenant_id = ? ORDER BY sequence_number"
+        return tuple(map(_entry, self._session.query(sql, (trace_id, tenant_id))))
+
     def entries(self, tenant_id: TenantId, *, first: int = 1, last: int | None = None) -> Iterator[StoredEntry]:
         condition, parameters = "tenant_id = ? AND sequence_number >= ?", [tenant_id, first]
         if last is not None:
             condition, parameters = f"{condition} AND sequence_number <= ?", [*parameters, last]
         return map(_entry, self._session.stream(f"{_ENTRIES} WHERE {condition} ORDER BY sequence_number", parameters))
+
+    def select(
+        self,
+        tenant_id: TenantId,
+        *,
+        kind: str | None = None,
+        first: int = 1,
+        last: int | None = None,
+        newest: bool = False,
+        limit: int,
+    ) -> list[StoredEntry]:
+        condition, parameters = "tenant_id = ? AND sequence_number >= ?", list[object]((tenant_id, first))
+        if kind is not None:
+            condition, parameters = f"{condition} AND kind = ?", [*parameters, kind]
+        if last is not None:
+            condition, parameters = f"{condition} AND sequence_number <= ?", [*parameters, last]
+        order = "DESC" if newest else "ASC"
+        rows = self._session.query(
+            f"{_ENTRIES} WHERE {condition} ORDER BY sequence_number {order} LIMIT ?", [*parameters, limit]
+        )
+        return [_entry(row) for row in rows]
 
     def count(self, tenant_id: TenantId, *, first: int, last: int) -> int:
         rows = self._session.query(
@@ -107,7 +143,7 @@ class SqlLedgerStore:
     def texts(self, tenant_id: TenantId, sequence_numbers: Iterable[int]) -> dict[int, bytes]:
         wanted = sorted(set(sequence_numbers))
         rows_pending = ((number, self._find_pending(tenant_id, number)) for number in wanted)
-        found: dict[int, bytes] = {number: row[-1] for number, row in rows_pending if row is not None}
+        found: dict[int, bytes] = {number: row[_TEXT] for number, row in rows_pending if row is not None}
         waiting = (number for number in wanted if number not in found)
         while part := list(islice(waiting, _AT_ONCE)):
             rows = self._session.query(
@@ -118,6 +154,16 @@ class SqlLedgerStore:
             # A damaged file can hold anything here; what is no text of an entry is as good as missing.
             found.update((int(number), bytes(text)) for number, text in rows if not isinstance(text, str | int | float))
         return found
+
+    def texts_from(self, tenant_id: TenantId, first: int, limit: int) -> list[tuple[int, bytes]]:
+        rows = self._session.query(
+            "SELECT sequence_number, text FROM ledger WHERE tenant_id = ? AND sequence_number >= ?"
+            " ORDER BY sequence_number LIMIT ?",
+            (tenant_id, first, limit),
+        )
+        if any(isinstance(text, str | int | float | None) for _, text in rows):
+            raise DamagedRecordError(f"the text of an entry from {first} on cannot be read")
+        return [(int(number), bytes(text)) for number, text in rows]
 
     def _find_pending(self, tenant_id: TenantId, sequence_number: int) -> Row | None:
         return None if self._chains is None else self._chains.find_pending(tenant_id, sequence_number)

@@ -12,17 +12,6 @@ from assay.adapters.sql.session import SqlSession
 from assay.kernel.errors import StoreError
 from assay.kernel.instant import Instant, render_instant
 
-__all__ = [
-    "Migration",
-    "MigrationEditedError",
-    "NewerDatabaseError",
-    "OutdatedDatabaseError",
-    "load_migrations",
-    "migrate",
-    "require_current",
-    "schema_version",
-]
-
 
 class NewerDatabaseError(StoreError):
     """The database was made by a newer program; this one must not touch it."""

@@ -5,8 +5,6 @@ from assay.adapters.sql.session import SqlSession
 from assay.kernel.ids import TenantId
 from assay.ports.model_store import ModelActivation, ModelEvaluation, RegisteredModel
 
-__all__ = ["SqlModelStore"]
-
 _MODEL = f"SELECT {', '.join(columns_of(RegisteredModel))} FROM model"  # noqa: S608 - our constants
 _EVALUATION = f"SELECT {', '.join(columns_of(ModelEvaluation))} FROM model_evaluation"  # noqa: S608 - our constants
 _ACTIVATION = f"SELECT {', '.join(columns_of(ModelActivation))} FROM model_activation WHERE tenant_id = ?"  # noqa: S608 - our constants

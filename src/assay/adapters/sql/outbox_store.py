@@ -8,8 +8,6 @@ from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import parse_instant
 from assay.ports.events import OutboxEvent
 
-__all__ = ["SqlOutboxStore"]
-
 
 class SqlOutboxStore:
     """Implements `ports.events.OutboxStore`."""

@@ -10,8 +10,6 @@ from assay.kernel.ids import PrincipalId, TenantId
 from assay.ports.claims_store import ReceivedBundle
 from assay.ports.delivery_store import DeliveredAnswer, OpenedItem, StoredSignal
 
-__all__ = ["SqlPageStore"]
-
 T = TypeVar("T", bound=Struct)
 # An entry's number is a JSON integer, and this is beyond all of them.
 _NEWEST = 2**53

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
-__all__ = ["in_parts", "marks"]
-
 T = TypeVar("T")
 
 # Far below what any database takes in one statement.

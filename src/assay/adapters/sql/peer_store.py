@@ -5,8 +5,6 @@ from assay.adapters.sql.session import SqlSession
 from assay.kernel.ids import TenantId
 from assay.ports.peer_store import RecordedAgreement
 
-__all__ = ["SqlPeerStore"]
-
 _AGREEMENT = f"SELECT {', '.join(columns_of(RecordedAgreement))} FROM peer_agreement"  # noqa: S608 - our constants
 
 

@@ -8,8 +8,6 @@ from assay.adapters.sql.session import SqlSession
 from assay.kernel.errors import Blame, StoreError
 from assay.ports.damage import DamagedRecordError
 
-__all__ = ["ConflictError", "read_record", "require_free", "write_record"]
-
 T = TypeVar("T", bound=msgspec.Struct)
 
 

@@ -20,8 +20,6 @@ from assay.ports.registry_store import (
     WorkerCounts,
 )
 
-__all__ = ["SqlRegistryStore"]
-
 T = TypeVar("T", bound=Struct)
 _OF_SERVICE = " WHERE service_id = ? AND tenant_id = ?"
 

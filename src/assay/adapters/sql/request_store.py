@@ -6,8 +6,6 @@ from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.ports.request_store import KeptRequest
 
-__all__ = ["SqlRequestStore"]
-
 _REQUEST = f"SELECT {', '.join(columns_of(KeptRequest))} FROM kept_request"  # noqa: S608 - our constants
 _COLUMNS = ("tenant_id", *columns_of(KeptRequest))
 _ANSWER = (
@@ -55,6 +53,13 @@ class SqlRequestStore:
         self._session.run(
             "DELETE FROM kept_request WHERE tenant_id = ? AND principal_id = ? AND request_key = ? AND status IS NULL",
             (tenant_id, principal_id, request_key),
+        )
+
+    def clear_answers(self, tenant_id: TenantId) -> int:
+        return self._session.run(
+            "UPDATE kept_request SET status = NULL, headers = '{}', body = ''"
+            " WHERE tenant_id = ? AND status IS NOT NULL",
+            (tenant_id,),
         )
 
     def forget(self, *, before: Instant) -> int:

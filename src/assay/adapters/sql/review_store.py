@@ -21,8 +21,6 @@ from assay.review.queue import place_in_queue
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
-__all__ = ["SqlReviewStore"]
-
 # Whoever is shown more than this is asked rarely; together they hold a few megabytes at the most.
 _REMEMBERED_LENGTH = 8192
 _NEWEST = 2**53
@@ -225,9 +223,18 @@ class SqlReviewStore:
                     settlement=None if settled is None else read_record(settled, Settlement),
                 )
 
-    def reviewers(self, tenant_id: TenantId) -> tuple[PrincipalId, ...]:
+    def reviewers(
+        self, tenant_id: TenantId, *, after: PrincipalId | None = None, limit: int
+    ) -> tuple[PrincipalId, ...]:
+        # One step in the index for each name; DISTINCT would read every answer that was ever given.
+        following = (
+            "SELECT answered_by FROM answer WHERE answered_by > {} AND tenant_id = ? ORDER BY answered_by LIMIT 1"
+        )
         rows = self._session.query(
-            "SELECT DISTINCT answered_by FROM answer WHERE tenant_id = ? ORDER BY answered_by", (tenant_id,)
+            f"WITH RECURSIVE reviewer (name, place) AS (SELECT ({following.format('?')}), 1 UNION ALL"  # noqa: S608 - ours
+            f" SELECT ({following.format('reviewer.name')}), place + 1 FROM reviewer"
+            " WHERE name IS NOT NULL AND place < ?) SELECT name FROM reviewer WHERE name IS NOT NULL ORDER BY place",
+            (after or "", tenant_id, tenant_id, limit),
         )
         return tuple(PrincipalId(name) for (name,) in rows)
 

@@ -16,8 +16,6 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import instant_of
 from assay.ports.damage import DamagedRecordError
 
-__all__ = ["add_row", "add_rows", "columns_of", "read_row", "sortable", "verify_row"]
-
 T = TypeVar("T", bound=Struct)
 # What a database is handed as it stands.
 _PLAIN = frozenset({str, int, type(None)})

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-__all__ = ["Row", "SqlSession"]
-
 Row = tuple[Any, ...]
 
 

@@ -8,8 +8,6 @@ import orjson
 from assay.kernel.errors import Blame, StoreError
 from assay.kernel.ledger import Draft, VerdictColumns, has_nul
 
-__all__ = ["MAX_KEY_BYTES", "KeyLengthError", "UnstorableTextError", "verify_key", "verify_storable", "verify_text"]
-
 # PostgreSQL keeps at most a third of a page, 2704 bytes, in one row of an index, the tenant and numbers included.
 MAX_KEY_BYTES = 1024
 

@@ -57,8 +57,6 @@ from assay.ports.verdict_store import CoveredSubject, EgressNote, StableRule, Ve
 from assay.ports.webhook_store import EndedWebhook, Letter, StoredWebhook
 from assay.review.lease import Lease
 
-__all__ = ["TABLES", "MalformedRowError", "SqlTableStore", "Table"]
-
 _AT_ONCE = 1000
 
 
@@ -69,13 +67,17 @@ class MalformedRowError(BackupError):
 
 
 class Table(NamedTuple):
-    """A table's columns, how many of the first make its order, and which hold bytes."""
+    """A table's columns, how many of the first make its order, and which hold bytes.
+
+    The last `added` columns are newer than the first release; rows of older backups lack them.
+    """
 
     columns: tuple[str, ...]
     order: tuple[str, ...]
     binary: tuple[str, ...] = ()
     # Bytes that are UTF-8, kept readable in the archive.
     text: tuple[str, ...] = ()
+    added: int = 0
 
 
 def _table_of(kind: type[msgspec.Struct], *order: str, binary: tuple[str, ...] = ()) -> Table:
@@ -86,7 +88,7 @@ def _table_of(kind: type[msgspec.Struct], *order: str, binary: tuple[str, ...] =
 _BY_PLACE = ("tenant_id", "level", "position")
 # In the order of loading: the chain's heads after the entries they name.
 TABLES: dict[str, Table] = {
-    "ledger": Table(ENTRY_COLUMNS, ("tenant_id", "sequence_number"), binary=("leaf_hash",), text=("text",)),
+    "ledger": Table(ENTRY_COLUMNS, ("tenant_id", "sequence_number"), binary=("leaf_hash",), text=("text",), added=1),
     "chain": Table(("tenant_id", "epoch", "holder", "sequence_number", "entry_hash"), ("tenant_id",)),
     "subtree": Table((*_BY_PLACE, "hash"), _BY_PLACE, binary=("hash",)),
     "tile": Table((*_BY_PLACE, "hashes"), _BY_PLACE, binary=("hashes",)),
@@ -264,6 +266,8 @@ def _rows(table: str, shape: Table, lines: Iterable[bytes]) -> Iterator[Row]:
     for number, line in enumerate(lines, 1):
         try:
             values: list[object] = list(decoder.decode(line))
+            if len(values) == len(shape.columns) - shape.added:
+                values += [None] * shape.added
             if len(values) != len(shape.columns):
                 raise MalformedRowError(f"expected {len(shape.columns)} values in `{table}`, got {len(values)}")
             for place in binaries:

@@ -9,8 +9,6 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, parse_instant
 from assay.ports.telemetry_store import BufferedText, BufferExtent, KnownTelemetry, TelemetryDrop
 
-__all__ = ["SqlTelemetryStore"]
-
 _KNOWN = f"SELECT {', '.join(columns_of(KnownTelemetry))} FROM telemetry"  # noqa: S608 - our constants
 _BUFFERED = f"SELECT {', '.join(columns_of(BufferedText))} FROM telemetry_buffer"  # noqa: S608 - our constants
 # Places in one statement; every engine takes as many.

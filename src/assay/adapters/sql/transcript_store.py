@@ -8,8 +8,6 @@ from assay.adapters.sql.storable import verify_key
 from assay.kernel.ids import TenantId
 from assay.kernel.transcript import Transcript
 
-__all__ = ["SqlTranscriptStore"]
-
 
 class SqlTranscriptStore:
     """Implements `ports.transcript_store.TranscriptStore`."""

@@ -7,8 +7,6 @@ from assay.adapters.sql.session import SqlSession
 from assay.kernel.ids import TenantId
 from assay.ports.trust_store import FoldMark, LoggedSignal, RegisteredPolicy
 
-__all__ = ["SqlTrustStore"]
-
 _SIGNAL = f"SELECT {', '.join(columns_of(LoggedSignal))} FROM trust_signal WHERE tenant_id = ?"  # noqa: S608 - our constants
 _POLICY = f"SELECT {', '.join(columns_of(RegisteredPolicy))} FROM trust_policy WHERE tenant_id = ?"  # noqa: S608 - our constants
 

@@ -10,8 +10,6 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.truth_store import FrozenTrust, RecordKind, ReleasedContract, SilverState, TruthRecord
 
-__all__ = ["SqlTruthStore"]
-
 _CONTRACT = f"SELECT {', '.join(columns_of(ReleasedContract))} FROM truth_contract WHERE tenant_id = ?"  # noqa: S608 - our constants
 _RECORD_OF_ANY = f"SELECT {', '.join(columns_of(TruthRecord))} FROM truth_record"  # noqa: S608 - our constants
 _RECORD = f"{_RECORD_OF_ANY} WHERE tenant_id = ?"

@@ -28,8 +28,6 @@ from assay.adapters.sql.truth_store import SqlTruthStore
 from assay.adapters.sql.verdict_store import SqlVerdictStore
 from assay.adapters.sql.webhook_store import SqlWebhookStore
 
-__all__ = ["SqlUnit"]
-
 
 class SqlUnit:
     """Implements `ports.database.Unit`; `chains` is None where only reading is allowed."""

@@ -8,8 +8,6 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.verdict_store import CoveredSubject, EgressNote, StableRule, VerdictRow
 
-__all__ = ["SqlVerdictStore"]
-
 _ROW = f"SELECT {', '.join(columns_of(VerdictRow))} FROM verdict_index AS judged"  # noqa: S608 - our constants
 _UNSETTLED = (
     " AND NOT EXISTS (SELECT 1 FROM verdict_index AS later"

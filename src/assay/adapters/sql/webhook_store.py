@@ -7,8 +7,6 @@ from assay.adapters.sql.session import SqlSession
 from assay.kernel.ids import TenantId
 from assay.ports.webhook_store import EndedWebhook, Letter, LetterState, StoredWebhook
 
-__all__ = ["SqlWebhookStore"]
-
 
 def _select(kind: type[Struct], table: str) -> str:
     return f"SELECT {', '.join(columns_of(kind))} FROM {table}"  # noqa: S608 - our constants

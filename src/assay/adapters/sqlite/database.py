@@ -33,8 +33,6 @@ from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, Receipt, prepare, size_of
 from assay.ports.database import DatabaseFacts, Unit
 
-__all__ = ["SqliteDatabase"]
-
 T = TypeVar("T")
 _PACKAGE = "assay.adapters.sqlite"
 # Each keeps pages in memory; more than these would find no core to run on.

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from assay.adapters.sql.errors import FileTakenError
 
-__all__ = ["OpenFiles"]
-
 
 class OpenFiles:
     """The database and its log as they are now; made when SQLite has opened both."""

@@ -6,8 +6,6 @@ from time import monotonic, sleep
 
 from assay.adapters.sqlite.session import DRIVER_ERRORS
 
-__all__ = ["Scrubbing", "empty_log"]
-
 _ATTEMPTS = 4
 _PAUSE_SECONDS = 0.05
 # While it waits for a reader it keeps writers out, so it waits a moment only.

@@ -22,16 +22,6 @@ from assay.adapters.sql.session import Row
 from assay.kernel.errors import Error
 from assay.ports.damage import DamagedFileError
 
-__all__ = [
-    "DRIVER_ERRORS",
-    "SqliteSession",
-    "cannot_open",
-    "journal_mode_of",
-    "open_connection",
-    "synchronous_of",
-    "translate_error",
-]
-
 _BUSY_MILLISECONDS = 10_000
 # Places in one statement; SQLite takes 32,766, and what has so many is no quicker than this.
 _MOST_PLACES = 1024

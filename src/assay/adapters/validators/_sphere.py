@@ -5,8 +5,6 @@ from decimal import Decimal, localcontext
 from assay.truth.number import ARITHMETIC, exact_number
 from assay.truth.place import Location
 
-__all__ = ["is_within"]
-
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
 # The mean radius (IUGG): distances are good to half a per cent, which no limit here is finer than.
 _RADIUS_KM = Decimal("6371.0088")

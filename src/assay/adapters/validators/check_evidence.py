@@ -10,8 +10,6 @@ from assay.truth.evidence import EvidenceRef, Fingerprint
 from assay.truth.number import ARITHMETIC, quantised
 from assay.truth.uri import uri_scheme
 
-__all__ = ["check_duplicate_hash", "check_evidence_present", "check_evidence_quality"]
-
 _READABLE = frozenset({"image/jpeg", "image/png"})
 
 

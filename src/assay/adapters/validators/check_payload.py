@@ -8,8 +8,6 @@ from assay.ports.validator import Question
 from assay.truth.errors import NumberFormError
 from assay.truth.number import ARITHMETIC, exact_number, quantised
 
-__all__ = ["check_depth_plausible", "check_orbit_plausible", "check_report_complete"]
-
 _HALF_TURN = 180
 
 

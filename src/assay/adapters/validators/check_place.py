@@ -9,8 +9,6 @@ from assay.truth.key import SpatialSystem
 from assay.truth.number import ARITHMETIC
 from assay.truth.place import Location
 
-__all__ = ["check_place_plausible"]
-
 _SECONDS_PER_HOUR = 3600
 
 

@@ -5,8 +5,6 @@ from datetime import timedelta
 from assay.adapters.validators.finding import IMPOSSIBLE, PLAUSIBLE, UNLIKELY, Finding, Limits
 from assay.ports.validator import Question
 
-__all__ = ["check_time_plausible"]
-
 
 def check_time_plausible(question: Question, limits: Limits) -> Finding:
     """Out of order is impossible, within what clocks may differ; long ago is unlikely."""

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Mapping
 from assay.kernel.errors import Blame
 from assay.ports.validator import Validator, ValidatorError, ValidatorUnavailableError
 
-__all__ = ["DuplicateEngineError", "NamedEngines"]
-
 
 class DuplicateEngineError(ValidatorError):
     """Two engines have one name."""

@@ -8,8 +8,6 @@ from assay.ports.validator import EvidenceFact, ValidatorError
 from assay.truth.contract import SimilarityMethod
 from assay.truth.evidence import EvidenceRef, Fingerprint, verify_evidence
 
-__all__ = ["Decode", "examine_evidence"]
-
 Decode = Callable[[bytes, SimilarityMethod], Pixels]
 
 

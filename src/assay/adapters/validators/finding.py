@@ -7,8 +7,6 @@ from msgspec import Struct
 
 from assay.ports.validator import Question
 
-__all__ = ["IMPOSSIBLE", "PLAUSIBLE", "UNKNOWN", "UNLIKELY", "Check", "Finding", "Limits"]
-
 # How far a rule vouches for an observation. What cannot be looked at is not held for good.
 PLAUSIBLE = Decimal(1)
 UNKNOWN = Decimal("0.5")

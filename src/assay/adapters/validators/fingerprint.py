@@ -14,8 +14,6 @@ from assay.ports.validator import ValidatorError
 from assay.truth.contract import SimilarityMethod
 from assay.truth.evidence import Fingerprint
 
-__all__ = ["GRIDS", "Pixels", "PixelsFormError", "fingerprint_of"]
-
 Pixels = Sequence[Sequence[int]]
 
 # Columns and rows that each method looks at.

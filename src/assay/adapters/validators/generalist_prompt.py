@@ -12,8 +12,6 @@ from assay.ports.model import JsonSchema
 from assay.ports.validator import EvidenceFact, Question
 from assay.truth.evidence import EvidenceRef
 
-__all__ = ["PROMPT_VERSION", "answer_grammar", "render_prompt"]
-
 PROMPT_VERSION = "1.0.0"
 # Letters, digits and the punctuation of numbers, times and sentences; no bracket, bar, quote, sign or line break.
 _PLAIN = re.compile(r"[^A-Za-z0-9 .,:_+-]")

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-__all__ = ["ImageHeader", "read_image_header"]
-
 _PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR"
 _PNG_END = 24
 _JPEG = b"\xff\xd8\xff"

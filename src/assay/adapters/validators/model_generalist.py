@@ -15,8 +15,6 @@ from assay.ports.model import FinishReason, Generation, Model, ModelIdentity
 from assay.ports.validator import Judgement, JudgementFormError, Question
 from assay.truth.number import exact_number, quantised
 
-__all__ = ["ModelGeneralist"]
-
 _MAX_TOKENS = 512
 _HASH_DIGITS = 16
 

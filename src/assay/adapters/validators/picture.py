@@ -8,8 +8,6 @@ from assay.kernel.errors import Blame
 from assay.ports.validator import ValidatorError, ValidatorUnavailableError
 from assay.truth.contract import SimilarityMethod
 
-__all__ = ["PictureError", "decode_picture"]
-
 _MOST_PIXELS = 64_000_000
 
 

@@ -20,8 +20,6 @@ from assay.adapters.validators.finding import Check, Limits
 from assay.kernel.canonical import canonical_hash
 from assay.ports.validator import Judgement, Question, UnknownCheckError
 
-__all__ = ["CHECKS", "RuleValidator"]
-
 CHECKS: Mapping[str, Check] = MappingProxyType(
     {
         "depth_plausible": check_depth_plausible,

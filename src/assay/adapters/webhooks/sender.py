@@ -9,8 +9,6 @@ import httpx
 from assay.adapters.webhooks.reach import Target, UnreachableHostError, find_target
 from assay.ports.webhook_sender import Sent
 
-__all__ = ["HttpWebhookSender"]
-
 _TAKEN = range(200, 300)
 _REDIRECTS = range(300, 400)
 _SECONDS = 15.0

@@ -5,8 +5,6 @@ continued fraction (Lentz) -> regularised incomplete beta -> quantile by halving
 
 from math import exp, lgamma, log, log1p
 
-__all__ = ["beta_cdf", "beta_quantile", "binomial_cdf", "clopper_pearson_upper"]
-
 _TINY = 1e-300
 _ENOUGH = 1e-15
 _TERMS = 10_000
@@ -49,6 +47,14 @@ def clopper_pearson_upper(successes: int, trials: int, delta: float) -> float:
     if successes >= trials:
         return 1.0
     return beta_quantile(1.0 - delta, successes + 1, trials - successes)
+
+
+def clopper_pearson(successes: int, trials: int, delta: float) -> tuple[float, float]:
+    """The exact interval of a share with confidence 1 - delta, half of delta on each side."""
+    upper = clopper_pearson_upper(successes, trials, delta / 2.0)
+    if successes <= 0:
+        return 0.0, upper
+    return beta_quantile(delta / 2.0, successes, trials - successes + 1), upper
 
 
 def _fraction(x: float, a: float, b: float) -> float:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
+from assay.claims.estimate._order import canonical_order
 from assay.claims.estimate._quantities import (
     Quantities,
     Quantity,
@@ -18,9 +19,18 @@ from assay.claims.estimate._quantities import (
     place_marks,
     take_quantities,
 )
-from assay.claims.estimate._words import FILLER, NEGATIONS, has_opposite, plain_text, stem, tokens_of, word_set
-
-__all__ = ["Facets", "Veto", "facets_of", "find_veto"]
+from assay.claims.estimate._rewrite import NOT_ALL, rewritten
+from assay.claims.estimate._words import (
+    FILLER,
+    NEGATIONS,
+    PRONOUNS,
+    has_opposite,
+    plain_text,
+    shared_denials,
+    stem,
+    tokens_of,
+    word_set,
+)
 
 _QUANTIFIERS = {
     word: name
@@ -32,6 +42,8 @@ _QUANTIFIERS = {
         "few": "few rarely seldom",
         "only": "only solely",
         "both": "both",
+        "either": "either",
+        NOT_ALL: NOT_ALL,
     }.items()
     for word in words.split()
 }
@@ -40,8 +52,7 @@ _BOUNDS = (
     (re.compile(r"\b(?:at most|no more than|not more than|up to)\b"), "at_most"),
     (re.compile(r"\bmore than\b"), "more"),
     (re.compile(r"\b(?:less|fewer) than\b"), "less"),
-    (re.compile(r"\b(?:before|until)\b"), "before"),
-    (re.compile(r"\b(?:after)\b"), "after"),
+    (re.compile(r"\buntil\b"), "until"),
 )
 _MUST = word_set("must shall should required requires obliged mandatory")
 _MAY = word_set("may might could can optional optionally")
@@ -49,8 +60,14 @@ _HEDGES = word_set("may might could possibly perhaps maybe probably likely presu
 _LIGHT = word_set("any anymore more longer still yet other now time fold") | _MUST | _MAY | _HEDGES
 # Between two things, these say which is which.
 _RELATIONS = word_set("than to then before after from into over under above below")
-_COPULA = word_set("is are was were")
-_AUXILIARIES = _COPULA | word_set("be been being get gets got")
+# They tell two things apart that have one name, and add nothing to one of them.
+_ORDER_ONLY = word_set("main old first")
+_NO_CONTENT = _RELATIONS | _ORDER_ONLY | PRONOUNS.keys()
+# Small words that say which way; of each pair an answer has one.
+_PLACES = word_set(
+    """into out up down clockwise counterclockwise anticlockwise forward back before after above below north south east
+    west left right"""
+)
 # More things than that in both answers are a text, whose order says little.
 _MOST_SHARED = 60
 # An upper-case A or I inside a text is a name, not an article or a person.
@@ -67,6 +84,8 @@ _BY_CASE = {
 _UNIT_SIGN = re.compile(rf"(\d)\s?({'|'.join(_BY_CASE)})\b")
 _JOINED = re.compile(r"[\s,;&]*(?:and|or)?\s*")
 _TWO = 2
+_WRITTEN = re.compile(r"[^\W_]+(?:[._'-]+[^\W_]+)*")
+_FEW_WORDS = 3
 
 
 class Veto(StrEnum):
@@ -87,11 +106,14 @@ class Veto(StrEnum):
 class Facets(NamedTuple):
     """`content` are the stems that carry meaning; `sequence` the same in order, with the words of relation.
 
-    `roles` are the numbers in their order, each with the word that it stands at.
+    `denials` are how many words deny, `places` the small words of direction. `roles` are the numbers in their order,
+    each with the word that it stands at; `spoken` is each stem of the content with its word. `names` are stems of what
+    looks like a name: of these none stands for another, however alike they are.
     """
 
     quantities: Quantities
-    is_negative: bool
+    denials: int
+    places: frozenset[str]
     quantifiers: frozenset[str]
     bounds: frozenset[str]
     is_must: bool
@@ -99,24 +121,33 @@ class Facets(NamedTuple):
     is_hedged: bool
     content: frozenset[str]
     sequence: tuple[str, ...]
-    is_passive: bool
-    is_copular: bool
     roles: tuple[tuple[str, Fraction], ...]
+    spoken: tuple[tuple[str, str], ...]
+    names: frozenset[str]
+
+    def words(self, stems: frozenset[str]) -> str:
+        """These stems as the words that the answer has for them, in its order."""
+        return " ".join(word for base, word in self.spoken if base in stems)
 
 
 @lru_cache(maxsize=4096)
 def facets_of(answer: str) -> Facets:
     named = _UNIT_SIGN.sub(lambda found: f"{found[1]} {_BY_CASE[found[2]]}", answer)
-    plain = plain_text(_MAY_MONTH.sub("month-of-may", _LETTER.sub(r"\1\1", named)))
+    if " A" in named or " I" in named:
+        named = _LETTER.sub(r"\1\1", named)
+    if " May" in named:
+        named = _MAY_MONTH.sub("month-of-may", named)
+    plain = rewritten(plain_text(named))
     bounds, rest = _take_bounds(plain)
     quantities = take_quantities(rest)
     words = tokens_of(quantities.rest)
-    sequence = tuple(_sequence(words))
-    content = frozenset(word for word in sequence if word not in _RELATIONS)
-    is_passive = _is_passive(words)
+    ordered = canonical_order(words)
+    sequence = tuple(_sequence(ordered))
+    content = frozenset(word for word in sequence if word not in _NO_CONTENT)
     return Facets(
         quantities=quantities,
-        is_negative=not NEGATIONS.isdisjoint(words),
+        denials=sum(word in NEGATIONS for word in words),
+        places=frozenset(word for word in ordered if word in _PLACES),
         quantifiers=frozenset(_QUANTIFIERS[word] for word in words if word in _QUANTIFIERS),
         bounds=bounds,
         is_must=not _MUST.isdisjoint(words),
@@ -124,10 +155,26 @@ def facets_of(answer: str) -> Facets:
         is_hedged=not _HEDGES.isdisjoint(words),
         content=content,
         sequence=sequence,
-        is_passive=is_passive,
-        is_copular=not is_passive and not _COPULA.isdisjoint(words),
         roles=_roles(quantities),
+        spoken=tuple({stem(word): (stem(word), word) for word in words if stem(word) in content}.values()),
+        names=_names(answer),
     )
+
+
+def _names(answer: str) -> frozenset[str]:
+    """Stems of words with a capital inside the text, and of words with a digit or a hyphen; of few words, of all."""
+    written = _WRITTEN.findall(answer)
+    found = (
+        word
+        for place, word in enumerate(written)
+        if (word[0].isupper() and (place or len(written) <= _FEW_WORDS)) or not word.replace("'", "").isalpha()
+    )
+    return frozenset(stem(word) for name in found for word in _tokens_of_name(name))
+
+
+@lru_cache(maxsize=4096)
+def _tokens_of_name(name: str) -> tuple[str, ...]:
+    return tuple(tokens_of(rewritten(plain_text(name))))
 
 
 def find_veto(question: Facets, one: Facets, other: Facets) -> Veto | None:
@@ -135,19 +182,12 @@ def find_veto(question: Facets, one: Facets, other: Facets) -> Veto | None:
     return next(_vetoes(question, one, other), None)
 
 
-def _is_passive(words: list[str]) -> bool:
-    """An auxiliary, and `by` somewhere after it."""
-    first = next((place for place, word in enumerate(words) if word in _AUXILIARIES), len(words))
-    return "by" in words[first:]
-
-
 def _take_bounds(plain: str) -> tuple[frozenset[str], str]:
     found: set[str] = set()
     for form, name in _BOUNDS:
         if form.search(plain):
             found.add(name)
-            # The order of what stands around them still matters.
-            plain = plain if name in ("before", "after") else form.sub(" ", plain)
+            plain = form.sub(" ", plain)
     return frozenset(found), plain
 
 
@@ -155,13 +195,15 @@ def _sequence(words: list[str]) -> Iterator[str]:
     for word in words:
         if word in _RELATIONS:
             yield word
+        elif word in PRONOUNS or word in _ORDER_ONLY:
+            yield PRONOUNS.get(word, word)
         elif not (word in FILLER or word in NEGATIONS or word in _QUANTIFIERS or word in _LIGHT):
             yield stem(word)
 
 
 def _vetoes(question: Facets, one: Facets, other: Facets) -> Iterator[Veto]:
     yield from _amount_vetoes(question.quantities, one.quantities, other.quantities)
-    if _is_denying(question, one) is not _is_denying(question, other):
+    if is_denying(question, one, other) is not is_denying(question, other, one):
         yield Veto.NEGATION
     if _differ(question.quantifiers, one.quantifiers, other.quantifiers):
         yield Veto.QUANTIFIER
@@ -169,9 +211,11 @@ def _vetoes(question: Facets, one: Facets, other: Facets) -> Iterator[Veto]:
         yield Veto.BOUND
     if _modals_differ(question, one, other):
         yield Veto.MODAL
-    if has_opposite(one.content - other.content, other.content - one.content):
+    mine, theirs = one.content - other.content, other.content - one.content
+    denying, denied = shared_denials(mine, theirs)
+    if has_opposite(mine - denying, theirs - denied) or has_opposite(one.places, other.places):
         yield Veto.OPPOSITE
-    if _is_turned(one, other) or _are_exchanged(one, other):
+    if is_turned(one, other) or _are_exchanged(one, other):
         yield Veto.ORDER
 
 
@@ -205,24 +249,39 @@ def _without(numbers: tuple[Quantity, ...], asked: tuple[Quantity, ...]) -> tupl
 
 
 def _modals_differ(question: Facets, one: Facets, other: Facets) -> bool:
-    """Must against may, or a thing that is so against one that may be so, where that was not the question."""
+    """Must against may, or a thing that is so against one that may be so, where that was not the question.
+
+    What must not be and what cannot be are one.
+    """
+    if one.denials % _TWO and other.denials % _TWO and not (one.is_hedged or other.is_hedged):
+        return False
     if not question.is_hedged and one.is_hedged is not other.is_hedged:
         return True
     return (one.is_must and other.is_may and not one.is_may) or (other.is_must and one.is_may and not other.is_may)
 
 
-def _is_denying(question: Facets, answer: Facets) -> bool:
-    """A failure denies too, unless it is what was asked about."""
-    return answer.is_negative or ("fail" in answer.content and "fail" not in question.content)
+def is_denying(question: Facets, answer: Facets, other: Facets) -> bool:
+    """Whether an answer denies what the other says or leaves open: an even number of denials is none.
+
+    A word that is the denial of one of the other's counts once, on the side that sorts last, so that both agree.
+    """
+    mine, theirs = shared_denials(answer.content - other.content, other.content - answer.content)
+    is_counted = bool(mine) and max(mine) > max(theirs)
+    failing = "fail" in answer.content and "fail" not in question.content and "fail" not in mine
+    return (answer.denials + failing + is_counted) % 2 == 1
 
 
-def _is_turned(one: Facets, other: Facets) -> bool:
-    """The same two things stand on other sides of the same relation; an active and a passive voice may do so."""
-    if one.is_passive is not other.is_passive:
-        return False
+def are_same_but_denied(one: frozenset[str], other: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Both sets of stems without those that deny each other: a veto has counted these."""
+    mine, theirs = shared_denials(one - other, other - one)
+    return one - mine, other - theirs
+
+
+def is_turned(one: Facets, other: Facets) -> bool:
+    """The same two things stand on other sides of the same relation."""
     shared = [
         word
-        for word in one.content & other.content
+        for word in {*one.sequence} & {*other.sequence} - _RELATIONS
         if one.sequence.count(word) == 1 and other.sequence.count(word) == 1
     ]
     if len(shared) > _MOST_SHARED:
@@ -274,5 +333,4 @@ def _is_turned_around(one: Facets, other: Facets, first: str, last: str) -> bool
     if (a < b) is (c < d):
         return False
     between = set(one.sequence[min(a, b) + 1 : max(a, b)]) & set(other.sequence[min(c, d) + 1 : max(c, d)])
-    # "Au is the symbol of gold" and "the symbol of gold is Au" say the same: there only a word of relation counts.
-    return bool(between & _RELATIONS if one.is_copular or other.is_copular else between)
+    return bool(between)

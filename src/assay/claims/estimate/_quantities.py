@@ -8,8 +8,6 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
-__all__ = ["Quantities", "Quantity", "are_same_quantities", "place_marks", "take_quantities"]
-
 _HUNDRED = 100
 # Characters of private use, one for each number of a text.
 _FIRST_MARK = 0xF0000
@@ -37,6 +35,7 @@ _ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _DAY_FIRST = re.compile(rf"\b{_DAY}(?: of)? ({_MONTH})\b\.?,?(?: (\d{{4}}))?")
 _MONTH_FIRST = re.compile(rf"\b({_MONTH})\.? {_DAY}\b(?!\d)(?:,? (\d{{4}}))?")
 _MONTH_YEAR = re.compile(rf"\b({_MONTH})\.? (\d{{4}})\b")
+_ANY_MONTH = re.compile(rf"\b(?:{_MONTH})\b")
 _WEEKDAY = re.compile(r"\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b")
 _CLOCK = re.compile(r"\b(\d{1,2})(?::(\d\d))?\s*([ap])\.?m\b\.?|\b(\d{1,2}):(\d\d)\b(?!:)|\b(noon|midnight)\b")
 _SMALL = {
@@ -60,12 +59,12 @@ _WORDS = "|".join((*_SMALL, *_TENS, *_SCALES))
 _WORD_NUMBER = re.compile(rf"\b(?:{_WORDS})(?:(?:[ -]| and )(?:{_WORDS}))*\b")
 _ORDINAL = re.compile(rf"\b(?:the )?({'|'.join(_ORDINALS)}|\d+(?:st|nd|rd|th))\b")
 _TWICE = (
-    (re.compile(r"\bonce (?=every|a |an |per )"), ""),
-    (re.compile(r"\btwice\b"), "2 times"),
-    (re.compile(r"\bdozen\b"), "12"),
-    (re.compile(r"\ba (?=12\b)"), ""),
-    (re.compile(r"\bdoubled\b"), "2 fold"),
-    (re.compile(r"\bhalf\b"), "0.5"),
+    ("once ", re.compile(r"\bonce (?=every|a |an |per )"), ""),
+    ("twice", re.compile(r"\btwice\b"), "2 times"),
+    ("dozen", re.compile(r"\bdozen\b"), "12"),
+    ("a 12", re.compile(r"\ba (?=12\b)"), ""),
+    ("doubled", re.compile(r"\bdoubled\b"), "2 fold"),
+    ("half", re.compile(r"\bhalf\b"), "0.5"),
 )
 _DIGITS = re.compile(
     r"(?<![\w.])([-−]?)([$€£¥]?)\s?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)*)"
@@ -89,20 +88,23 @@ def _units(kind: str, table: str) -> dict[str, _Unit]:
 _UNITS: dict[str, _Unit] = {
     **_units("length", "1 m metre metres meter meters;1000 km kilometre kilometres kilometer kilometers;"
              "1/100 cm centimetre centimetres centimeter centimeters;1/1000 mm millimetre millimetres millimeter;"
-             "1609344/1000 mile miles mi;3048/10000 ft foot feet;254/10000 inch inches"),
+             "1609344/1000 mile miles mi;3048/10000 ft foot feet;254/10000 inch inches;9144/10000 yard yards;"
+             "1852 nmi"),
+    **_units("area", "1 m2 sqm;10000 hectare hectares ha;1000000 km2;404686/100 acre acres"),
+    **_units("length/time", "1609344/3600000 mph;1852/3600 knot knots kn;1000/3600 kmh kph"),
     **_units("mass", "1 kg kilogram kilograms kilo kilos;1/1000 g gram grams;1/1000000 mg milligram milligrams;"
              "1/1000000000 µg mcg microgram micrograms;1000 t tonne tonnes megagram megagrams;"
              "45359237/100000000 lb lbs pound-mass"),
     **_units("volume", "1 l litre litres liter liters;1/1000 ml millilitre millilitres milliliter milliliters"),
     **_units("time", "1 s sec second seconds;60 min minute minutes;3600 h hr hour hours;86400 day days;"
-             "604800 week weeks;1/1000 ms millisecond milliseconds"),
+             "604800 week weeks;1/1000 ms millisecond milliseconds;1/1000000 µs microsecond microseconds"),
     **_units("calendar", "1 month months;12 year years yr yrs"),
     **_units("bytes", "1 b byte bytes;1000 kb;1000000 mb;1000000000 gb;1000000000000 tb"),
     **_units("celsius", "1 °c celsius"),
     **_units("fahrenheit", "1 °f fahrenheit"),
-    **_units("kelvin", "1 °k kelvin"),
+    **_units("kelvin", "1 °k kelvin k"),
     **_units("degree", "1 ° degree degrees"),
-    **_units("percent", "1 % percent"),
+    **_units("percent", "1 % percent;1/100 basispoints basispoint"),
     **_units("points", "1 points-of-percent"),
     **_units("dollar", "1 $ dollar dollars usd"),
     **_units("euro", "1 € euro euros eur"),
@@ -112,8 +114,11 @@ _UNITS: dict[str, _Unit] = {
              "1000000 megavolt megavolts"),
     **_units("watt", "1 w watt watts;1000 kw kilowatt kilowatts;1000000 megawatt megawatts;"
              "1/1000 milliwatt milliwatts"),
-    **_units("bit", "1 bit bits;1000 kilobit kilobits;1000000 megabit megabits;1000000000 gigabit gigabits"),
+    **_units("bit", "1 bit bits;1000 kilobit kilobits kbit;1000000 megabit megabits mbit;"
+             "1000000000 gigabit gigabits gbit"),
 }  # fmt: skip
+_SCALES_OF_HEAT: frozenset[str | None] = frozenset({"celsius", "fahrenheit", "kelvin"})
+_ICE = Fraction(27315, 100)
 _DEGREES: frozenset[str | None] = frozenset({"degree", "celsius", "fahrenheit", "kelvin"})
 
 
@@ -121,12 +126,16 @@ _CURRENCIES: frozenset[str | None] = frozenset({"dollar", "euro", "sterling", "y
 
 
 class Quantity(NamedTuple):
-    """`kind` is None where no unit was given; `base` is the amount in the kind's own unit."""
+    """`kind` is None where no unit was given; `base` is the amount in the kind's own unit.
+
+    `spelling` are the digits as they were written, where they were.
+    """
 
     amount: Fraction
     kind: str | None
     base: Fraction
     is_ordinal: bool
+    spelling: str = ""
 
 
 class Quantities(NamedTuple):
@@ -148,11 +157,13 @@ def place_marks(marked: str) -> list[tuple[int, str, str]]:
 
 def take_quantities(plain: str) -> Quantities:
     """What a plain text says in numbers, and what is left of it; `names` are numbers in parts, such as versions."""
-    dates, rest = _take_dates(_MARK.sub("", plain))
+    dates, rest = _take_dates(plain if plain.isascii() else _MARK.sub("", plain))
     times, rest = _take_times(rest)
-    for form, full in _TWICE:
-        rest = form.sub(full, rest)
-    rest = _SCALED.sub(lambda found: _scaled(found[1], found[2]), rest)
+    for word, form, full in _TWICE:
+        if word in rest:
+            rest = form.sub(full, rest)
+    if "illion" in rest or "thousand" in rest or "hundred" in rest:
+        rest = _SCALED.sub(lambda found: _scaled(found[1], found[2]), rest)
     rest = _WORD_NUMBER.sub(lambda found: str(_word_value(found.group())), rest)
     numbers: list[Quantity] = []
     rest = _ORDINAL.sub(lambda found: _note_ordinal(found.group(1), numbers), rest)
@@ -181,13 +192,25 @@ def _is_same(one: Quantity, other: Quantity) -> bool:
     if one.is_ordinal is not other.is_ordinal and one.kind is not other.kind:
         return False
     kinds = {one.kind, other.kind}
+    # Of two spellings of one number, such as 2.1 and 2.10, at least one is a version, unless a unit says otherwise.
+    if kinds == {None} and one.amount == other.amount and one.spelling != other.spelling:
+        return not (one.amount >= 1 and "." in one.spelling and "." in other.spelling)
     # An amount of money is no mere number.
     if None in kinds and kinds & _CURRENCIES:
         return False
     # Mere degrees fit every scale, as no unit fits every unit.
     if None in kinds or ("degree" in kinds and kinds <= _DEGREES):
         return one.amount == other.amount
+    if kinds <= _SCALES_OF_HEAT:
+        return _kelvin(one) == _kelvin(other)
     return one.kind == other.kind and one.base == other.base
+
+
+def _kelvin(one: Quantity) -> Fraction:
+    """A temperature in kelvin; differences of temperature are told in one scale."""
+    if one.kind == "celsius":
+        return one.amount + _ICE
+    return (one.amount + Fraction(45967, 100)) * 5 / 9 if one.kind == "fahrenheit" else one.amount
 
 
 def _take_dates(plain: str) -> tuple[frozenset[str], str]:
@@ -197,12 +220,17 @@ def _take_dates(plain: str) -> tuple[frozenset[str], str]:
         dates.add(f"{year or '----'}-{month:02d}" + ("" if day is None else f"-{int(day):02d}"))
         return " "
 
-    rest = _ISO_DATE.sub(lambda found: note(found[1], int(found[2]), found[3]), plain)
-    rest = _DAY_FIRST.sub(lambda found: note(found[3], _MONTHS[found[2]], found[1]), rest)
-    rest = _MONTH_FIRST.sub(lambda found: note(found[3], _MONTHS[found[1]], found[2]), rest)
-    rest = _MONTH_YEAR.sub(lambda found: note(found[2], _MONTHS[found[1]], None), rest)
-    dates.update(found[1] for found in _WEEKDAY.finditer(rest))
-    return frozenset(dates), _WEEKDAY.sub(" ", rest)
+    rest = plain
+    if "-" in rest:
+        rest = _ISO_DATE.sub(lambda found: note(found[1], int(found[2]), found[3]), rest)
+    if _ANY_MONTH.search(rest):
+        rest = _DAY_FIRST.sub(lambda found: note(found[3], _MONTHS[found[2]], found[1]), rest)
+        rest = _MONTH_FIRST.sub(lambda found: note(found[3], _MONTHS[found[1]], found[2]), rest)
+        rest = _MONTH_YEAR.sub(lambda found: note(found[2], _MONTHS[found[1]], None), rest)
+    if "day" in rest:
+        dates.update(found[1] for found in _WEEKDAY.finditer(rest))
+        rest = _WEEKDAY.sub(" ", rest)
+    return frozenset(dates), rest
 
 
 def _take_times(plain: str) -> tuple[frozenset[str], str]:
@@ -254,7 +282,7 @@ def _note_number(found: re.Match[str], numbers: list[Quantity], names: set[str])
         return f" {after or ''}"
     amount = Fraction(digits.replace(",", "")) * (-1 if sign else 1)
     kind, factor, left = _unit_of(currency, (after or "").strip())
-    numbers.append(Quantity(amount, kind, amount * factor, False))
+    numbers.append(Quantity(amount, kind, amount * factor, False, digits))
     return f" {_mark(numbers)} {left}"
 
 

@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["checked_labels", "checked_level", "checked_scores", "checked_shares"]
-
 
 def checked_scores(scores: "ArrayLike") -> "NDArray[np.float64]":
     """A row of finite numbers, at least one."""

@@ -8,12 +8,15 @@ from collections.abc import Set  # noqa: PYI025  an abstract set, taken as an ar
 from functools import lru_cache
 from unicodedata import normalize
 
-__all__ = ["FILLER", "NEGATIONS", "has_opposite", "plain_text", "stem", "tokens_of", "word_set"]
-
 
 def word_set(text: str) -> frozenset[str]:
     """A table of words, written as one text."""
     return frozenset(text.split())
+
+
+def word_map(text: str) -> dict[str, str]:
+    """A table of pairs, written as one text of `this/that`."""
+    return dict(pair.split("/", 1) for pair in text.split())
 
 
 _CONTRACTIONS = (
@@ -22,10 +25,11 @@ _CONTRACTIONS = (
     (re.compile(r"(\w)n't\b"), r"\1 not"),
     (re.compile(r"\b(it|he|she|that|there|what|who)'s\b"), r"\1 is"),
     (re.compile(r"(\w)'(?:re|m)\b"), r"\1 are"),
-    (re.compile(r"(\w)'(?:s|ve|ll|d)?(?=\s|$)"), r"\1"),
+    (re.compile(r"(\w)'(?:s|ve|ll|d)?(?=\W|$)"), r"\1"),
 )
 _TOKEN = re.compile(r"[^\W_]+(?:[.'-][^\W_]+)*|[^\W_]")
 _TITLE = re.compile(r"\b(?:Dr|Doctor|Mr|Mrs|Ms|Prof|Professor)\b\.?\s+(?=[A-Z])")
+_TITLES = ("Dr", "Doctor", "Mr", "Ms", "Prof")
 _SHORTEST = 3
 # Said in nearly every answer, and changing nothing in it.
 FILLER = word_set(
@@ -37,6 +41,14 @@ FILLER = word_set(
     da de del der di la le van von"""
 )
 NEGATIONS = word_set("no not never none nobody neither nor nothing without nowhere hardly")
+# One form for a person, whoever acts; they carry a role, and no other meaning.
+PRONOUNS = {
+    form: base
+    for base, forms in {
+        "i": "i me", "we": "we us", "you": "you", "he": "he him", "she": "she", "they": "they them",
+    }.items()
+    for form in forms.split()
+}  # fmt: skip
 _IRREGULAR = {
     form: base
     for base, forms in {
@@ -61,13 +73,36 @@ _SYNONYMS = {
     word: group.split()[0]
     for group in """
         acquire buy purchase
+        advise recommend
+        automobile car
+        avoid prevent
+        boat ship
+        company firm
+        excellent great
+        finish end terminate
+        doctor physician
+        delete remove erase
+        demand ask
+        film movie
+        finance fund
+        gather collect
+        journalist reporter
+        kill slay
+        make manufacture produce
+        move transfer relocate
+        pay wage
+        revert restore
+        show display
+        sleep asleep
+        tell inform
+        truce ceasefire
         begin start commence
         big large
         close shut
-        decrease decline drop reduce
+        decrease decline drop reduce fall lower
         document file
         error mistake
-        grow increase
+        grow increase rise raise climb gain
         halt stop
         own possess belong
         repair fix mend
@@ -82,26 +117,48 @@ _SYNONYMS = {
     """.strip().splitlines()
     for word in group.split()
 }
-_OPPOSITES = {
-    word_set(pair)
+_OPPOSITE_WORDS = tuple(
+    tuple(pair.split())
     for line in """
         active passive; after before; allow deny; always never; decrease increase; dead alive; enter leave
         expand shrink; fail pass; fail succeed; fall rise; first last; full empty; grow decrease; high low; hot cold
         left right; lose win; many few; more less; most least; most few; north south; east west; off on; old new
         open close; rise drop; safe dangerous; same different; true false; under over; accept reject; approve reject
         guilty innocent; male female; positive negative; maximum minimum; above below; cheap expensive; early late
-        heavy light; lock unlock; start halt; send receive
+        heavy light; lock unlock; begin halt; send receive; good bad; excellent awful; excellent bad; good poor
+        up down; into out; in out; clockwise counterclockwise; clockwise anticlockwise; forward back; improv worsen
+        gain lose; profit loss; borrow lend; import export; upgrad downgrad; deposit withdraw; arriv depart
+        admit discharg; collaps extend; eastward westward; northward southward; common rare; asleep awake
+        acquir sell; float sink; remember forget; love hate; permit forbid; grow decreas; revert forward
+        public private; inner outer; upper lower; indoor outdoor; temporary permanent; legal illegal
     """.strip().splitlines()
     for pair in line.split(";")
-}
+    if pair.strip()
+)
+# Of these pairs one holds exactly where the other does not: "not enabled" is "disabled".
+_COMPLEMENTS = frozenset(
+    frozenset(pair.split())
+    for line in """
+        enabl disabl; succ fail; pass fail; allow refus; allow deni; allow deny; allow forbid; allow ban
+        permit prohibit; permit forbid; includ exclud; accept reject; approv reject; open close; present absent
+        aliv dead; positiv negativ; true false; on off; possibl impossibl; awak sleep
+        lik dislik; connect disconnect; lock unlock; agre disagre; appear disappear; complet incomplet; float sink
+        common rar; onlin offlin; win los; know ignor; visibl hidden; optional mandatory
+    """.strip().splitlines()
+    for pair in line.split(";")
+)
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "non-")
 
 
 def plain_text(text: str) -> str:
     """Lower case, compatibility forms unfolded, contractions and titles written out."""
-    plain = _TITLE.sub("", normalize("NFKC", text)).replace("’", "'").casefold()
-    for form, full in _CONTRACTIONS:
-        plain = form.sub(full, plain)
+    whole = normalize("NFKC", text)
+    if any(map(whole.__contains__, _TITLES)):
+        whole = _TITLE.sub("", whole)
+    plain = whole.replace("’", "'").casefold()
+    if "'" in plain or "cannot" in plain:
+        for form, full in _CONTRACTIONS:
+            plain = form.sub(full, plain)
     return plain
 
 
@@ -131,6 +188,23 @@ def _cut(word: str) -> str:
     return short.removesuffix("e") if len(short) > _SHORTEST else short
 
 
+def shared_denials(some: Set[str], others: Set[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Stems of one side that deny a stem of the other, and those that they deny: "unlocked" and "locked"."""
+    if not some or not others:
+        return frozenset(), frozenset()
+    mine = frozenset(word for word in some if not _denials(word).isdisjoint(others))
+    return mine, frozenset(word for word in others if not _denials(word).isdisjoint(some)) if mine else frozenset()
+
+
+@lru_cache(maxsize=4096)
+def _denials(word: str) -> frozenset[str]:
+    """What a stem denies or is denied by: by the table, or by a prefix."""
+    paired = (other for pair in _COMPLEMENTS if word in pair for other in pair if other != word)
+    longer = (prefix + word for prefix in _PREFIXES if len(word) > _SHORTEST)
+    shorter = (word.removeprefix(prefix) for prefix in _PREFIXES if word.startswith(prefix))
+    return frozenset((*paired, *longer, *(one for one in shorter if len(one) > _SHORTEST)))
+
+
 def has_opposite(some: Set[str], others: Set[str]) -> bool:
     """Whether a stem of one side contradicts one of the other: by the table, or by a prefix that denies."""
     return any(_opposites(word) & others or _is_denied(word, others) or _denies(word, others) for word in some)
@@ -138,7 +212,9 @@ def has_opposite(some: Set[str], others: Set[str]) -> bool:
 
 @lru_cache(maxsize=4096)
 def _opposites(word: str) -> frozenset[str]:
-    return frozenset(other for pair in _OPPOSITES if word in pair for other in pair if other != word)
+    """Of a stem: by the table as it is written, and by the stems of its words."""
+    pairs = (*_OPPOSITE_WORDS, *((stem(one), stem(other)) for one, other in _OPPOSITE_WORDS))
+    return frozenset(other for pair in pairs if word in pair for other in pair if other != word)
 
 
 def _is_denied(word: str, others: Set[str]) -> bool:

@@ -15,22 +15,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "CalibrationReport",
-    "Interval",
-    "ReliabilityBin",
-    "RiskPoint",
-    "RocPoint",
-    "auroc",
-    "bootstrap_auroc",
-    "brier_score",
-    "calibration_error",
-    "make_report",
-    "reliability",
-    "risk_coverage",
-    "roc_curve",
-]
-
 _BINS = 10
 _POINTS = 200
 _Point = TypeVar("_Point")

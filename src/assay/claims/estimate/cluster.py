@@ -4,15 +4,14 @@ answers -> identical ones merged, with their counts -> pairs asked -> connected 
 A pair that is connected already is not asked again, and a no in one direction spares the other.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from assay.claims.errors import SampleError
-from assay.claims.estimate.equivalence import EquivalenceJudge
-
-__all__ = ["Asked", "Clusters", "Grouping", "SampledAnswer", "cluster_answers"]
+from assay.claims.estimate.equivalence import EquivalenceJudge, ExplainingJudge
 
 
 class SampledAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -23,11 +22,12 @@ class SampledAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One question to the judge, and its answer."""
+    """One question to the judge, its answer, and what decided it where the judge says so."""
 
     premise: str
     hypothesis: str
     entails: bool
+    decided_by: str | UnsetType = UNSET
 
 
 class Clusters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,6 +36,12 @@ class Clusters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     members: tuple[tuple[int, ...], ...]
     asked: tuple[Asked, ...]
     judge: str
+
+    @property
+    def deciders(self) -> str:
+        """What decided, with how often, the most frequent first; empty where no judge was asked or says so."""
+        told = Counter(one.decided_by for one in self.asked if one.decided_by is not UNSET)
+        return ", ".join(f"{name} ({times})" for name, times in sorted(told.items(), key=lambda one: (-one[1], one[0])))
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -52,6 +58,7 @@ class Grouping:
     def __init__(self, question: str, judge: EquivalenceJudge) -> None:
         self._question = question
         self._judge = judge
+        self._explaining = judge if isinstance(judge, ExplainingJudge) else None
         self._answers: list[str] = []
         self._groups: list[_Group] = []
         self._asked: list[Asked] = []
@@ -94,8 +101,12 @@ class Grouping:
         return self._judge.is_symmetric or self._entails(hypothesis, premise)
 
     def _entails(self, premise: str, hypothesis: str) -> bool:
-        answer = self._judge.entails(self._question, premise, hypothesis)
-        self._asked.append(Asked(premise=premise, hypothesis=hypothesis, entails=answer))
+        decided_by: str | UnsetType = UNSET
+        if self._explaining is not None:
+            answer, decided_by = self._explaining.judge(self._question, premise, hypothesis)
+        else:
+            answer = self._judge.entails(self._question, premise, hypothesis)
+        self._asked.append(Asked(premise=premise, hypothesis=hypothesis, entails=answer, decided_by=decided_by))
         return answer
 
 

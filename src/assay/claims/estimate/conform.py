@@ -21,22 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "ConformalThreshold",
-    "RiskControl",
-    "aps_scores",
-    "calibrate_groups",
-    "calibrate_split",
-    "control_risk",
-    "estimate_conformal",
-    "lac_scores",
-    "predict_sets",
-    "raps_scores",
-    "render_threshold",
-    "set_share",
-    "threshold_for",
-]
-
 _SLACK = 1e-12
 _INTERVAL = 0.95
 _TABLE = 2

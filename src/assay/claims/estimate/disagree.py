@@ -10,9 +10,7 @@ from assay.claims.bundle import UncertaintyMethod
 from assay.claims.errors import SampleError
 from assay.claims.estimate.cluster import cluster_answers
 from assay.claims.estimate.equivalence import EquivalenceJudge
-from assay.claims.estimate.estimate import Cost, Estimate, make_estimate
-
-__all__ = ["TEMPERATURES", "estimate_disagreement", "pair_disagreement"]
+from assay.claims.estimate.estimate import Cost, Estimate, dissent_of, make_estimate
 
 TEMPERATURES = (0.8, 1.0, 1.2)
 _FEWEST = 2
@@ -40,4 +38,5 @@ def estimate_disagreement(question: str, answers: Sequence[str], judge: Equivale
         cost=Cost(answers=len(answers), judge_calls=len(clusters.asked)),
         judge=judge.name,
         answer=answers[max(clusters.members, key=len)[0]].strip(),
+        dissent=dissent_of(clusters.sizes),
     )

@@ -12,16 +12,7 @@ from assay.claims.bundle import UncertaintyMethod
 from assay.claims.errors import SampleError
 from assay.claims.estimate.cluster import Clusters, Grouping, SampledAnswer
 from assay.claims.estimate.equivalence import EquivalenceJudge
-from assay.claims.estimate.estimate import Cost, Estimate, make_estimate
-
-__all__ = [
-    "GATING_ANSWERS",
-    "Correction",
-    "Weighting",
-    "estimate_entropy",
-    "likelihood_entropy",
-    "normalised_entropy",
-]
+from assay.claims.estimate.estimate import Cost, Estimate, dissent_of, make_estimate
 
 GATING_ANSWERS = 5
 _FEWEST = 2
@@ -107,6 +98,7 @@ def estimate_entropy(
         cost=Cost(answers=len(drawn), judge_calls=len(clusters.asked)),
         judge=judge.name,
         answer=drawn[max(clusters.members, key=len)[0]].text.strip(),
+        dissent=dissent_of(clusters.sizes),
     )
 
 
@@ -126,4 +118,6 @@ def _interpretation(clusters: Clusters, k: int, weighting: Weighting, correction
     told = f"{len(clusters.members)} meanings in {k} answers, the largest of {max(clusters.sizes)}; by {weighting}"
     if weighting is Weighting.COUNTS and correction is not Correction.NONE:
         told += f", corrected by {correction}"
+    if clusters.deciders:
+        told += f"; decided by {clusters.deciders}"
     return f"{told}; stopped early, since all agreed" if stopped else told

@@ -8,14 +8,16 @@ built-in one cannot tell is said in `docs/claims.md`.
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 from unicodedata import normalize
 
-from assay.claims.estimate._facets import Facets, Veto, facets_of, find_veto
+from assay.claims.estimate._facets import Facets, Veto, are_same_but_denied, facets_of, find_veto
 
 __all__ = [
     "EquivalenceJudge",
     "ExactJudge",
+    "ExplainingJudge",
+    "Judgement",
     "RuleJudge",
     "Similarity",
     "Veto",
@@ -27,6 +29,8 @@ __all__ = [
 Similarity = Callable[[str, str], float]
 
 _FEW = 3
+# Where only one answer says more, this much of both has to be the same.
+_SHARED = 0.6
 # Beyond that a text is no short answer: only the same text means the same.
 _LONGEST = 4000
 # A number as one writes it: thousands in groups of three or in none, and an exponent that can be written out.
@@ -50,6 +54,20 @@ class EquivalenceJudge(Protocol):
     def entails(self, question: str, premise: str, hypothesis: str) -> bool: ...
 
 
+class Judgement(NamedTuple):
+    """`decided_by` is the rule, the veto or the judge behind them that the answer comes from."""
+
+    is_same: bool
+    decided_by: str
+
+
+@runtime_checkable
+class ExplainingJudge(EquivalenceJudge, Protocol):
+    """A judge that also says what decided."""
+
+    def judge(self, question: str, premise: str, hypothesis: str) -> Judgement: ...
+
+
 class ExactJudge:
     """The same text, but for case, white space and punctuation at the ends; or the same number."""
 
@@ -70,37 +88,51 @@ class RuleJudge:
     is_symmetric = True
 
     def __init__(
-        self, similarity: Similarity | None = None, *, threshold: float = 0.6, name: str = "rules over word overlap 1"
+        self, similarity: Similarity | None = None, *, threshold: float = 0.6, name: str = "rules over word overlap 2"
     ) -> None:
         self.name = name
         self._similarity = similarity or token_overlap
         self._threshold = threshold
 
     def entails(self, question: str, premise: str, hypothesis: str) -> bool:
-        if normalised_text(premise) == normalised_text(hypothesis):
-            return True
-        if max(len(premise), len(hypothesis)) > _LONGEST:
-            return False
-        asked, one, other = facets_of(question), facets_of(premise), facets_of(hypothesis)
-        if find_veto(asked, one, other) is not None:
-            return False
-        return self._are_alike(asked, one, other)
+        return self.judge(question, premise, hypothesis).is_same
 
-    def _are_alike(self, asked: Facets, one: Facets, other: Facets) -> bool:
-        mine, theirs = _said(asked, one), _said(asked, other)
+    def judge(self, question: str, premise: str, hypothesis: str) -> Judgement:
+        """As `entails`, with what decided."""
+        known = _known(question, premise, hypothesis)
+        if known is not None:
+            return known
+        found = self._alike(facets_of(question), facets_of(premise), facets_of(hypothesis))
+        return Judgement(is_same=found is not None, decided_by=found or "other words")
+
+    def _alike(self, asked: Facets, one: Facets, other: Facets) -> str | None:
+        """Which rule takes them for the same; None where none does."""
+        whole, rest = are_same_but_denied(one.content, other.content)
+        mine, theirs = _said(asked, whole), _said(asked, rest)
+        is_counted = _has_amount(one) and _has_amount(other)
         if mine == theirs:
             # Nothing beyond the question: two different picks from it are two answers.
-            return (
-                bool(mine)
-                or (_has_amount(one) and _has_amount(other))
-                or not (one.content - other.content and other.content - one.content)
-            )
+            is_same = bool(mine) or is_counted or not (whole - rest and rest - whole)
+            return "the same words" if is_same else None
         only_mine, only_theirs = mine - theirs, theirs - mine
         if only_mine and only_theirs:
-            return self._similarity(_joined(only_mine), _joined(only_theirs)) >= self._threshold
-        if _has_amount(one) and _has_amount(other) and len(only_mine | only_theirs) <= _FEW:
-            return True
-        return self._similarity(_joined(mine), _joined(theirs)) >= self._threshold
+            return self._compared(one, other, only_mine, only_theirs)
+        names = one.names | other.names
+        if (only_mine | only_theirs) & names and (is_counted or whole & rest & names):
+            # A name more beside a name or number that both have: another edition of the same thing.
+            return None
+        if is_counted and len(only_mine | only_theirs) <= _FEW:
+            return "the same amounts"
+        return "shared words" if token_overlap(_joined(mine), _joined(theirs)) >= _SHARED else None
+
+    def _compared(
+        self, one: Facets, other: Facets, only_mine: frozenset[str], only_theirs: frozenset[str]
+    ) -> str | None:
+        """Words of one for words of the other; a name stands for nothing but itself."""
+        if (only_mine & one.names) or (only_theirs & other.names):
+            return None
+        alike = self._similarity(one.words(only_mine), other.words(only_theirs))
+        return self.name if alike >= self._threshold else None
 
 
 class VetoedJudge:
@@ -112,13 +144,24 @@ class VetoedJudge:
         self.is_symmetric = inner.is_symmetric
 
     def entails(self, question: str, premise: str, hypothesis: str) -> bool:
-        if normalised_text(premise) == normalised_text(hypothesis):
-            return True
-        if max(len(premise), len(hypothesis)) > _LONGEST:
-            return False
-        if find_veto(facets_of(question), facets_of(premise), facets_of(hypothesis)) is not None:
-            return False
-        return self._inner.entails(question, premise, hypothesis)
+        return self.judge(question, premise, hypothesis).is_same
+
+    def judge(self, question: str, premise: str, hypothesis: str) -> Judgement:
+        """As `entails`, with what decided."""
+        known = _known(question, premise, hypothesis)
+        if known is not None:
+            return known
+        return Judgement(is_same=self._inner.entails(question, premise, hypothesis), decided_by=self._inner.name)
+
+
+def _known(question: str, premise: str, hypothesis: str) -> Judgement | None:
+    """What the text alone, or a veto, decides; None where that is for a judge to say."""
+    if normalised_text(premise) == normalised_text(hypothesis):
+        return Judgement(is_same=True, decided_by="the same text")
+    if max(len(premise), len(hypothesis)) > _LONGEST:
+        return Judgement(is_same=False, decided_by="too long to compare")
+    veto = find_veto(facets_of(question), facets_of(premise), facets_of(hypothesis))
+    return None if veto is None else Judgement(is_same=False, decided_by=f"veto: {veto}")
 
 
 def normalised_text(text: str) -> str:
@@ -161,9 +204,9 @@ def _has_amount(facets: Facets) -> bool:
     return bool(quantities.numbers or quantities.dates or quantities.times)
 
 
-def _said(asked: Facets, answer: Facets) -> frozenset[str]:
+def _said(asked: Facets, content: frozenset[str]) -> frozenset[str]:
     """What an answer says beyond its question; a failure that nobody asked about was a denial, and is told as one."""
-    return answer.content - asked.content - ({"fail"} if "fail" not in asked.content else set())
+    return content - asked.content - ({"fail"} if "fail" not in asked.content else set())
 
 
 def _joined(stems: frozenset[str]) -> str:

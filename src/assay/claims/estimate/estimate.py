@@ -1,19 +1,22 @@
 """An estimate of uncertainty: 0 is certain, 1 is not at all, whatever the method."""
 
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 from math import isfinite
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from assay.claims.bundle import Recommendation, UncertaintyMethod
 from assay.claims.errors import ScoresError
-from assay.claims.policy import Thresholds
-from assay.claims.risk import recommend
-
-__all__ = ["Cost", "Estimate", "is_affirmed", "make_estimate"]
+from assay.claims.estimate._beta import clopper_pearson
+from assay.claims.policy import DEFER_SHARE, Thresholds
+from assay.claims.risk import recommend, recommend_share, strictest_recommendation
 
 _LONGEST_ANSWER = 1000
 _SPECIFIED = Thresholds()
+# The interval of a share of answers misses the true one at most this often.
+_MISS = 0.05
 _YES = re.compile(r"\W*yes\b", re.IGNORECASE)
 
 
@@ -24,10 +27,30 @@ class Cost(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     judge_calls: int = 0
 
 
+class Dissent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How many of the sampled answers lie outside the largest meaning; `low` and `high` are the exact 95 % interval
+    of the share that they estimate, which is wide for few answers.
+    """
+
+    answers: int
+    outside: int
+    low: float
+    high: float
+
+    @property
+    def share(self) -> float:
+        return self.outside / self.answers
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.outside < self.answers or not 0.0 <= self.low <= self.high <= 1.0:
+            raise ScoresError(f"expected fewer answers outside than there are, got {self.outside} of {self.answers}")
+
+
 class Estimate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`judge` says who decided what means the same, if anybody; `self_reported`: it is the model's own word.
 
-    `answer` is what most of the answers said, in the words of one of them; None where that is not known.
+    `answer` is what most of the answers said, in the words of one of them; None where that is not known. `dissent` is
+    there where answers were sampled and grouped by meaning.
     """
 
     method: UncertaintyMethod
@@ -38,6 +61,7 @@ class Estimate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     judge: str | None = None
     self_reported: bool = False
     answer: str | None = None
+    dissent: Dissent | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         if not isfinite(self.value) or not 0.0 <= self.value <= 1.0:
@@ -53,18 +77,34 @@ def make_estimate(
     judge: str | None = None,
     self_reported: bool = False,
     answer: str | None = None,
+    dissent: Dissent | UnsetType = UNSET,
 ) -> Estimate:
     """An estimate with what the specification recommends for its value; a gate applies its own policy to the value."""
+    shares = () if dissent is UNSET else (recommend_share(dissent.share, DEFER_SHARE),)
     return Estimate(
         method=method,
         value=value,
         interpretation=interpretation,
-        recommendation=recommend(value, _SPECIFIED),
+        recommendation=strictest_recommendation((recommend(value, _SPECIFIED), *shares)),
         cost=cost,
         judge=judge,
         self_reported=self_reported,
         answer=None if answer is None else answer[:_LONGEST_ANSWER],
+        dissent=dissent,
     )
+
+
+@lru_cache(maxsize=256)
+def _interval(outside: int, answers: int) -> tuple[float, float]:
+    return clopper_pearson(outside, answers, _MISS)
+
+
+def dissent_of(sizes: Sequence[int]) -> Dissent:
+    """The answers outside the largest of the groups, with the interval of their share."""
+    answers = sum(sizes)
+    outside = answers - max(sizes)
+    low, high = _interval(outside, answers)
+    return Dissent(answers=answers, outside=outside, low=low, high=high)
 
 
 def is_affirmed(answer: str | None) -> bool:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["FittedThreshold", "TriedThreshold", "fit_threshold", "thresholds_of"]
-
 _GRID = tuple(number / 50 for number in range(51))
 # Close together where uncertainty is small: that is where most of what may be published lies.
 _STARTS = (0.0, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)

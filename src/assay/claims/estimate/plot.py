@@ -15,8 +15,6 @@ from assay.claims.errors import CalibrationSettingError
 from assay.claims.estimate.calibrate import CalibrationReport
 from assay.claims.estimate.conform import ConformalThreshold, render_threshold
 
-__all__ = ["plot_coverage", "plot_reliability", "plot_risk_coverage", "plot_roc"]
-
 _WIDTH, _HEIGHT = 640, 520
 _LEFT, _TOP, _RIGHT, _BOTTOM = 70, 60, 600, 440
 _TICKS = 5

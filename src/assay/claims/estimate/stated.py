@@ -20,19 +20,6 @@ from assay.claims.estimate.estimate import Cost, Estimate, make_estimate
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "Calibrator",
-    "Isotonic",
-    "Platt",
-    "Temperature",
-    "calibrated",
-    "confidence_of",
-    "estimate_stated",
-    "fit_isotonic",
-    "fit_platt",
-    "fit_temperature",
-]
-
 _EDGE = 1e-6
 _STEPS = 100
 _CLOSE = 1e-10

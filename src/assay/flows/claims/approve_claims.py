@@ -20,14 +20,14 @@ from assay.flows.claims.claims_ticket import bundle_about
 from assay.flows.claims.decide_claims import FINAL, GatedClaims, decide_claims, record_decision
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.claims import ApproverRefusedError, SupersededBundleError
-from assay.flows.identity.admit_principal import admit_principal
+from assay.flows.identity.authenticate import authenticate_in
 from assay.flows.known import get_ticket
 from assay.flows.review.answer_review import Answered, SignedElsewhere, answer_review
-from assay.flows.review.kept_back import is_kept_from
 from assay.flows.review.settle_review import FollowUps
+from assay.flows.review.show_ticket import get_readable
 from assay.flows.tools import Tools
-from assay.identity.authorise import has_role
-from assay.identity.principal import BuiltInRole, Principal
+from assay.identity.caller import Caller
+from assay.identity.principal import Principal
 from assay.identity.problem import NAME_FORM
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Error
@@ -40,17 +40,6 @@ from assay.review.draft import Reply
 from assay.review.kind import TicketKind
 from assay.review.settle import Settlement, SettlementState
 from assay.review.ticket import Ticket
-
-__all__ = [
-    "AnsweredClaims",
-    "answer_claims",
-    "get_claims_ticket",
-    "get_readable_ticket",
-    "require_approver",
-    "settle_claims",
-]
-
-_READERS = (BuiltInRole.AUDITOR, BuiltInRole.OPS_TEAM, BuiltInRole.REVIEWER, BuiltInRole.SECURITY_TEAM)
 
 
 class AnsweredClaims(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -76,10 +65,9 @@ def answer_claims(
 
     A ticket about anything else is not there.
     """
-    person, wanted = tools.database.read(lambda unit: _bundle_asked(unit, ticket_id, credential, at))
-    answered = answer_review(
-        tools, ticket_id, reply, credential=credential, signing=signing, follow_ups=follow_ups, at=at
-    )
+    caller, wanted = tools.database.read(lambda unit: _bundle_asked(unit, ticket_id, credential, at))
+    person = caller.principal
+    answered = answer_review(tools, caller, ticket_id, reply, signing=signing, follow_ups=follow_ups)
     tenant_id = answered.receipt.tenant_id
     try:
         gated = decide_claims(tools, tenant_id, wanted, at=at)
@@ -100,18 +88,16 @@ def get_claims_ticket(unit: Unit, tenant_id: TenantId, ticket_id: TicketId) -> T
 
 
 def get_readable_ticket(unit: Unit, principal: Principal, ticket_id: TicketId) -> Ticket:
-    """A ticket about a bundle, for whoever may answer it or sees all claims; to anybody else it is not there."""
-    ticket = get_claims_ticket(unit, principal.tenant_id, ticket_id)
-    if not has_role(principal, (*ticket.eligible_roles, *_READERS)) or is_kept_from(unit, ticket, principal):
-        raise NotFoundError(f"tenant `{principal.tenant_id}` has no ticket `{ticket_id}` for `{principal.id}`")
-    return ticket
+    """Return a ticket about a bundle, for those who may read it on the desk; to others it is not there."""
+    get_claims_ticket(unit, principal.tenant_id, ticket_id)
+    return get_readable(unit, principal.tenant_id, ticket_id, principal)
 
 
-def _bundle_asked(unit: Unit, ticket_id: TicketId, credential: str, at: Instant) -> tuple[Principal, Digest]:
-    principal = admit_principal(unit, credential, at=at)
-    wanted = bundle_about(get_claims_ticket(unit, principal.tenant_id, ticket_id))
+def _bundle_asked(unit: Unit, ticket_id: TicketId, credential: str, at: Instant) -> tuple[Caller, Digest]:
+    caller = authenticate_in(unit, credential, at=at)
+    wanted = bundle_about(get_claims_ticket(unit, caller.tenant_id, ticket_id))
     assert wanted is not None  # noqa: S101 - a ticket about a bundle has one
-    return principal, wanted
+    return caller, wanted
 
 
 def require_approver(unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) -> None:

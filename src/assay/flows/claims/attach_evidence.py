@@ -23,8 +23,6 @@ from assay.kernel.instant import Instant
 from assay.ports.claims_store import HeldEvidence
 from assay.ports.database import Unit
 
-__all__ = ["LARGEST_EVIDENCE", "AttachedEvidence", "attach_evidence", "keep_contents", "require_size"]
-
 LARGEST_EVIDENCE = 8 * 1024 * 1024
 
 

@@ -20,8 +20,6 @@ from assay.kernel.ids import TenantId, TicketId
 from assay.ports.database import Unit
 from assay.review.sight import is_blind
 
-__all__ = ["is_kept_back", "keep_back", "last_seen"]
-
 
 def last_seen(
     unit: Unit, tenant_id: TenantId, decisions: Sequence[ClaimsDecided], viewer: Principal | None

@@ -32,18 +32,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "AnswerCase",
-    "ConformalScore",
-    "GroupThreshold",
-    "LossCase",
-    "PredictedSet",
-    "calibrate_conformal",
-    "calibrate_risk",
-    "parse_lines",
-    "predict_answers",
-]
-
 _RAPS_PENALTY = 0.01
 _RAPS_FREE = 2
 L = TypeVar("L", bound=Struct)

@@ -22,8 +22,6 @@ from assay.kernel.errors import JsonError
 from assay.kernel.json_text import parse_json
 from assay.ports.signer import Signer
 
-__all__ = ["Calibrated", "CalibratorName", "LabelledCase", "calibrate_policy", "fit_calibrator", "parse_cases"]
-
 
 class CalibratorName(StrEnum):
     """How stated confidences are brought to what they turn out to mean."""

@@ -28,8 +28,6 @@ from assay.ports.claims_store import (
 )
 from assay.ports.database import Unit
 
-__all__ = ["check_claims"]
-
 
 def check_claims(unit: Unit, tenant_id: TenantId) -> Iterator[RowProblem]:
     """In the order of entries. The content of evidence is held against its hash whenever it is read."""

@@ -11,8 +11,6 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 
-__all__ = ["count_approvers", "find_unheld"]
-
 
 def count_approvers(
     unit: Unit, tenant_id: TenantId, needs: Iterable[ApprovalNeed], *, parties: tuple[str, ...] = (), at: Instant

@@ -9,12 +9,16 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
+from assay.claims.approve import Approval
 from assay.claims.bundle import ClaimBundle, bundle_hash, render_bundle
 from assay.claims.decide import Outcome, gate_bundles
 from assay.claims.estimate.estimate import Estimate
-from assay.claims.gate import GateAnswer
+from assay.claims.gate import GateAnswer, Resumption
+from assay.claims.guardian import ThreatReport
+from assay.claims.passage import Passage
 from assay.claims.problem import ClaimProblem
 from assay.claims.risk import highest_tier
+from assay.identity.risk import RiskTier
 from assay.kernel.canonical import canonical_json, canonicalize
 from assay.kernel.digest import Digest
 from assay.kernel.ids import KeyId, PrincipalId, TenantId, TicketId
@@ -22,26 +26,6 @@ from assay.kernel.instant import Instant
 from assay.kernel.json_text import JsonValue
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
 from assay.ports.claims_store import HeldEvidence, ReceivedBundle, ReleasedClaimsPolicy
-
-__all__ = [
-    "CLAIMS_SERVICE",
-    "AskedTicket",
-    "BundleContext",
-    "BundleReceived",
-    "ClaimsDecided",
-    "ClaimsRefused",
-    "EvidenceAttached",
-    "GatePolicyReleased",
-    "Turn",
-    "bounded_outcome",
-    "decision_entry",
-    "evidence_entry",
-    "gate_documents",
-    "policy_entry",
-    "received_entry",
-    "received_row",
-    "refused_entry",
-]
 
 CLAIMS_SERVICE = PrincipalId("service:claims")
 # An entry stays small enough to be read back everywhere; what is left out is counted.
@@ -54,7 +38,9 @@ class BundleContext(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     `questions` are what its model was asked for each of the `estimates`, by the policy's template or by the agent.
     `estimate_problem` says why an uncertainty that was asked for could not be computed; the gate defers then.
-    `asked_by` is who asked the node for the output that the bundle claims, where it is one of the node's own.
+    `asked_by` is who asked the node for the output that the bundle claims, where it is one of the node's own, and
+    `answer_id` the answer that waits for the bundle.
+    `passages` are what the pointers of each claim quote.
     """
 
     tool_arguments: tuple[str, ...] = ()
@@ -62,6 +48,8 @@ class BundleContext(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     questions: dict[str, str] = {}
     estimate_problem: str | None = None
     asked_by: PrincipalId | UnsetType = UNSET
+    answer_id: str | UnsetType = UNSET
+    passages: dict[str, tuple[Passage, ...]] | UnsetType = UNSET
 
 
 class BundleReceived(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -89,12 +77,32 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     position: int
 
 
+class DecisionFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a decision rested on besides bundle, policy and what came with the bundle; nothing said is none.
+
+    `held` and `erased` are hashes of evidence, `threat` the worst report of the guardians, where they were asked.
+    """
+
+    rules: int
+    risk_ceiling: RiskTier | None
+    recent_bundles: int | UnsetType = UNSET
+    held: tuple[str, ...] | UnsetType = UNSET
+    erased: tuple[str, ...] | UnsetType = UNSET
+    session: tuple[RiskTier, ...] | UnsetType = UNSET
+    approvers: dict[str, int] | UnsetType = UNSET
+    approvals: tuple[Approval, ...] | UnsetType = UNSET
+    approvals_due_at: Instant | UnsetType = UNSET
+    resumptions: tuple[Resumption, ...] | UnsetType = UNSET
+    threat: ThreatReport | UnsetType = UNSET
+
+
 class ClaimsDecided(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of a `claims.decided` entry: the outcome, and each gate's own decision as a bundle with one claim.
 
     `position` counts the decisions about one bundle; `tickets` are those that this decision opened, `approvals` the
     answers that it used up. `left_out` is how many findings there were beyond those that are kept. `turn` is there
-    where the bundle took its turn with this decision.
+    where the bundle took its turn with this decision. `facts` is what it can be decided again by; releases before
+    it had none.
     """
 
     bundle_hash: Digest
@@ -105,6 +113,7 @@ class ClaimsDecided(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     tickets: tuple[AskedTicket, ...] = ()
     approvals: tuple[str, ...] = ()
     turn: Turn | UnsetType = UNSET
+    facts: DecisionFacts | UnsetType = UNSET
 
 
 class ClaimsRefused(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

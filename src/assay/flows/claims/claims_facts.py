@@ -24,6 +24,7 @@ from assay.flows.claims.claims_entry import AskedTicket, BundleContext, ClaimsDe
 from assay.flows.claims.claims_policy import read_claims_policy
 from assay.flows.claims.claims_rows import decided_rows, find_active_policy, find_received, recent_turns
 from assay.flows.claims.claims_ticket import bundle_about
+from assay.flows.claims.output_claims import cited_clauses
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.claims import EvidenceSizeError
 from assay.flows.known import get_principal, get_ticket
@@ -43,18 +44,6 @@ from assay.review.answer import Answer
 from assay.review.kind import TicketKind
 from assay.review.settle import SettlementState
 from assay.review.ticket import Ticket
-
-__all__ = [
-    "MOST_EVIDENCE",
-    "Case",
-    "Standing",
-    "active_policy",
-    "asked_of",
-    "ceiling_of",
-    "load_case",
-    "load_standing",
-    "own_agent",
-]
 
 # What is read of evidence for one bundle, all of it together.
 MOST_EVIDENCE = 64 * 1024 * 1024
@@ -125,6 +114,8 @@ def load_case(unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *, 
         approvals_due_at=standing.due_at,
         resumptions=standing.resumptions,
         asked_by=context.asked_by or None,
+        passages=context.passages or {},
+        seen=cited_clauses(bundle) if row.submitted_by == own_agent(tools) else frozenset(),
         approvers=count_approvers(
             unit,
             tenant_id,

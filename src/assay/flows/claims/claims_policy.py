@@ -5,8 +5,6 @@ from functools import lru_cache
 from assay.claims.parse_policy import parse_policy
 from assay.claims.policy import ClaimsPolicy
 
-__all__ = ["read_claims_policy"]
-
 
 @lru_cache(maxsize=16)
 def read_claims_policy(document: str) -> ClaimsPolicy:

@@ -18,8 +18,6 @@ from assay.ports.claims_store import ReceivedBundle, RecordedDecision, ReleasedC
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 
-__all__ = ["decided_rows", "find_active_policy", "find_latest_turn", "find_received", "is_asker", "recent_turns"]
-
 
 def find_received(unit: Unit, tenant_id: TenantId, wanted: Digest) -> ReceivedBundle | None:
     """A bundle as it came; None where none did."""

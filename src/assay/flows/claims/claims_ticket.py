@@ -4,11 +4,12 @@ bundle + arguments + outcome -> text that says what is claimed, on what, how sur
 what tools are called, what the gates found, and the hashes bound. It is whole, or nobody is asked.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 from assay.claims.bundle import Claim, ClaimBundle, bundle_hash
 from assay.claims.decide import Outcome
+from assay.claims.passage import Passage
 from assay.claims.policy import ApprovalNeed, ApprovalPolicy
 from assay.claims.risk import highest_tier
 from assay.flows.claims.claims_entry import CLAIMS_SERVICE
@@ -27,21 +28,15 @@ from assay.ports.database import Unit
 from assay.review.kind import TicketKind
 from assay.review.ticket import LONGEST_SHOWN, Ticket, TicketDraft
 
-__all__ = [
-    "about_bundle",
-    "approvers_of",
-    "bundle_about",
-    "draft_approval",
-    "draft_deferral",
-    "is_showable",
-    "render_bundle_shown",
-]
-
 _ABOUT = "bundle:"
 _TITLE = 300
 _SAID = 100
 # What the line that says who is asked may add to the rest.
 _ASKED = 1024
+
+# What the pointers of each claim quote, by claim id.
+Passages = Mapping[str, tuple[Passage, ...]]
+_NO_PASSAGES: Passages = {}
 
 
 def about_bundle(wanted: Digest) -> str:
@@ -79,6 +74,7 @@ def draft_approval(
     roles: tuple[str, ...],
     policy: ApprovalPolicy,
     *,
+    passages: Passages = _NO_PASSAGES,
     requested_by: PrincipalId,
     at: Instant,
 ) -> Ticket:
@@ -86,7 +82,9 @@ def draft_approval(
     draft = TicketDraft(
         kind=TicketKind.APPROVAL,
         title=_title(f"approve as {need.role}: {highest_tier(bundle)} by {bundle.origin_agent}", bundle),
-        shown=render_bundle_shown(bundle, arguments, outcome, asked=f"approval by {need.people} of {need.role}"),
+        shown=render_bundle_shown(
+            bundle, arguments, outcome, passages, asked=f"approval by {need.people} of {need.role}"
+        ),
         eligible_roles=roles,
         quorum=need.people,
         opened_by=CLAIMS_SERVICE,
@@ -104,6 +102,7 @@ def draft_deferral(
     arguments: tuple[str, ...],
     outcome: Outcome,
     *,
+    passages: Passages = _NO_PASSAGES,
     requested_by: PrincipalId,
     at: Instant,
 ) -> Ticket:
@@ -111,7 +110,9 @@ def draft_deferral(
     draft = TicketDraft(
         kind=TicketKind.DEFERRAL,
         title=_title(f"resume past {outcome.stopped_by}: {highest_tier(bundle)} by {bundle.origin_agent}", bundle),
-        shown=render_bundle_shown(bundle, arguments, outcome, asked=f"a reviewer to let it past {outcome.stopped_by}"),
+        shown=render_bundle_shown(
+            bundle, arguments, outcome, passages, asked=f"a reviewer to let it past {outcome.stopped_by}"
+        ),
         eligible_roles=(BuiltInRole.REVIEWER,),
         opened_by=CLAIMS_SERVICE,
         requested_by=requested_by,
@@ -120,17 +121,28 @@ def draft_deferral(
     return draft_ticket(tools, tenant_id, draft, at=at)
 
 
-def is_showable(bundle: ClaimBundle, arguments: tuple[str, ...], outcome: Outcome) -> bool:
+def is_showable(
+    bundle: ClaimBundle, arguments: tuple[str, ...], outcome: Outcome, passages: Passages = _NO_PASSAGES
+) -> bool:
     """Whether people can be shown all of it: a part is nothing that anybody can answer for."""
-    return len(render_bundle_shown(bundle, arguments, outcome, asked="").encode()) <= LONGEST_SHOWN - _ASKED
+    return len(render_bundle_shown(bundle, arguments, outcome, passages, asked="").encode()) <= LONGEST_SHOWN - _ASKED
 
 
-def render_bundle_shown(bundle: ClaimBundle, arguments: tuple[str, ...], outcome: Outcome, *, asked: str) -> str:
+def render_bundle_shown(
+    bundle: ClaimBundle,
+    arguments: tuple[str, ...],
+    outcome: Outcome,
+    passages: Passages = _NO_PASSAGES,
+    *,
+    asked: str,
+) -> str:
     """The same for the same bundle and outcome; texts of the agent are quoted, so that none passes for one of ours."""
-    return "\n".join(_lines(bundle, arguments, outcome, asked))
+    return "\n".join(_lines(bundle, arguments, outcome, passages, asked))
 
 
-def _lines(bundle: ClaimBundle, arguments: tuple[str, ...], outcome: Outcome, asked: str) -> Iterator[str]:
+def _lines(
+    bundle: ClaimBundle, arguments: tuple[str, ...], outcome: Outcome, passages: Passages, asked: str
+) -> Iterator[str]:
     number = len(bundle.claims)
     yield f"A bundle of {number} {'claim' if number == 1 else 'claims'} waits for {asked}."
     yield f"bundle hash: {bundle_hash(bundle)}"
@@ -145,7 +157,7 @@ def _lines(bundle: ClaimBundle, arguments: tuple[str, ...], outcome: Outcome, as
     for place, argument in enumerate(arguments):
         yield f"  tool argument {place}: {_quoted(argument)}"
     for claim in bundle.claims:
-        yield from _claim_lines(claim)
+        yield from _claim_lines(claim, {one.place: one for one in passages.get(claim.id, ())})
 
 
 def _found_lines(outcome: Outcome) -> Iterator[str]:
@@ -157,7 +169,7 @@ def _found_lines(outcome: Outcome) -> Iterator[str]:
         yield f"found: {finding.code}{claim}: {_quoted(finding.message)}"
 
 
-def _claim_lines(claim: Claim) -> Iterator[str]:
+def _claim_lines(claim: Claim, passages: Mapping[int, Passage]) -> Iterator[str]:
     said = claim.uncertainty
     yield ""
     yield f"claim {_quoted(claim.id)}: {claim.claim_type}, {claim.risk_tier}"
@@ -165,10 +177,12 @@ def _claim_lines(claim: Claim) -> Iterator[str]:
     yield f"  if wrong: {_quoted(claim.if_wrong_cost)}"
     yield f"  uncertainty: {said.method} {said.value:g}, the agent recommends {said.gate_recommendation}"
     yield f"  because: {_quoted(said.interpretation)}"
-    for pointer in claim.evidence_pointers:
+    for place, pointer in enumerate(claim.evidence_pointers):
         when = "an unknown time" if pointer.retrieved_at is None else render_instant(pointer.retrieved_at)
         told = f"confidence {pointer.source_confidence:g}, sha256 {pointer.evidence_hash}, retrieved at {when}"
         yield f"  evidence: {_quoted(pointer.source)}, {told}"
+        if place in passages:
+            yield f"    quoting: {_quoted(passages[place].quote)}"
 
 
 def _quoted(text: str) -> str:

@@ -13,10 +13,12 @@ from assay.claims.decide import Outcome, decided_bundle, refused_outcome, run_ga
 from assay.claims.errors import JudgeUnavailableError
 from assay.claims.finding import Finding, FindingCode
 from assay.claims.gate import Gate, GateAnswer, GateFacts, find_approvals, standard_gates
+from assay.claims.guardian import Guardian, Suspect, ThreatReport
 from assay.claims.policy import ClaimsPolicy
 from assay.flows.claims.claims_entry import (
     AskedTicket,
     ClaimsDecided,
+    DecisionFacts,
     Turn,
     bounded_outcome,
     decision_entry,
@@ -25,6 +27,7 @@ from assay.flows.claims.claims_entry import (
 from assay.flows.claims.claims_facts import Case, load_case, load_standing
 from assay.flows.claims.claims_rows import decided_rows, find_latest_turn
 from assay.flows.claims.claims_ticket import approvers_of, draft_approval, draft_deferral, is_showable
+from assay.flows.claims.recorded_facts import recorded_facts
 from assay.flows.errors.claims import GatesBusyError, SupersededBundleError
 from assay.flows.review.open_review import open_review_in
 from assay.flows.tools import Tools
@@ -35,8 +38,6 @@ from assay.kernel.instant import Instant
 from assay.ports.claims_store import RecordedDecision, TakenTurn
 from assay.ports.database import Unit
 from assay.review.ticket import Ticket
-
-__all__ = ["FINAL", "GatedClaims", "Recorded", "decide_claims", "record_decision", "recorded_claims"]
 
 # Nothing that comes later changes these.
 FINAL = frozenset({Decision.PUBLISH, Decision.REFUSE})
@@ -75,10 +76,12 @@ def decide_claims(tools: Tools, tenant_id: TenantId, wanted: Digest, *, at: Inst
         if known is not None and known[1].outcome.decision in FINAL:
             return _told(case, known, is_new=False)
         _require_current(case)
-        outcome = _showable(case, run_gates(case.bundle, _gates(tools, case), case.facts, case.standing.policy))
+        noted: list[ThreatReport] = []
+        gates = _gates(tools, case, noted)
+        outcome = _showable(case, run_gates(case.bundle, gates, case.facts, case.standing.policy))
         if known is not None and _is_same(known[1].outcome, outcome):
             return _told(case, known, is_new=False)
-        recorded = _recorded(tools, tenant_id, case, outcome)
+        recorded = _recorded(tools, tenant_id, case, outcome, noted)
         if recorded is not None:
             return _told(case, recorded, is_new=True)
     raise GatesBusyError(f"expected `{wanted}` to stand still while it was decided, got a change {_TRIES} times")
@@ -102,6 +105,7 @@ def record_decision(
     tickets: tuple[tuple[str | None, Ticket], ...] = (),
     approvals: tuple[str, ...] = (),
     turn: Turn | UnsetType = UNSET,
+    facts: DecisionFacts | UnsetType = UNSET,
 ) -> Recorded:
     """Entry, rows and tickets; of two deciders that took the same position one is told, and its commit undone."""
     wanted = outcome.bundle_hash or Digest("")
@@ -115,6 +119,7 @@ def record_decision(
         tickets=tuple(AskedTicket(ticket_id=ticket.id, role=role) for role, ticket in tickets),
         approvals=approvals,
         turn=turn,
+        facts=facts,
     )
     receipt = unit.ledger.append(decision_entry(tenant_id, body))
     row = RecordedDecision(
@@ -147,9 +152,23 @@ def _require_current(case: Case) -> None:
         )
 
 
-def _gates(tools: Tools, case: Case) -> tuple[tuple[GateName, Gate], ...]:
+class _Noting:
+    """A guardian whose report is noted, so that it can go on record with the decision."""
+
+    def __init__(self, guardian: Guardian, noted: list[ThreatReport]) -> None:
+        self.name = guardian.name
+        self._guardian = guardian
+        self._noted = noted
+
+    def examine(self, suspect: Suspect) -> ThreatReport:
+        report = self._guardian.examine(suspect)
+        self._noted.append(report)
+        return report
+
+
+def _gates(tools: Tools, case: Case, noted: list[ThreatReport]) -> tuple[tuple[GateName, Gate], ...]:
     """The standard chain; an uncertainty that was to be computed and could not be is the uncertainty gate's answer."""
-    gates = standard_gates(tools.guardians)
+    gates = standard_gates([_Noting(one, noted) for one in tools.guardians])
     problem = case.context.estimate_problem
     if problem is None:
         return gates
@@ -163,7 +182,7 @@ def _gates(tools: Tools, case: Case) -> tuple[tuple[GateName, Gate], ...]:
 def _showable(case: Case, outcome: Outcome) -> Outcome:
     """What waits for people is shown to them whole; what is too large for that is refused, and can be sent in parts."""
     is_asked = outcome.decision is Decision.ESCALATE or (outcome.decision is Decision.DEFER and _is_resumable(outcome))
-    if not is_asked or is_showable(case.bundle, case.facts.tool_arguments, outcome):
+    if not is_asked or is_showable(case.bundle, case.facts.tool_arguments, outcome, case.facts.passages):
         return outcome
     told = "expected a bundle that people can be shown whole, got one that is too large: send it in parts"
     return refused_outcome(outcome, Finding(code=FindingCode.NOT_SHOWABLE, message=told, decision=Decision.REFUSE))
@@ -178,7 +197,9 @@ def _gist(outcome: Outcome) -> tuple[object, ...]:
     return outcome.decision, outcome.reason, outcome.policy_hash, None if stop is None else stop.findings_hash
 
 
-def _recorded(tools: Tools, tenant_id: TenantId, case: Case, outcome: Outcome) -> Recorded | None:
+def _recorded(
+    tools: Tools, tenant_id: TenantId, case: Case, outcome: Outcome, noted: list[ThreatReport]
+) -> Recorded | None:
     """None where what the outcome rests on has changed since."""
 
     def work(unit: Unit) -> Recorded | None:
@@ -194,6 +215,7 @@ def _recorded(tools: Tools, tenant_id: TenantId, case: Case, outcome: Outcome) -
             tickets=tickets,
             approvals=_used(case, outcome),
             turn=_turn(unit, tenant_id, case),
+            facts=recorded_facts(case.bundle, case.facts, noted),
         )
 
     return tools.database.write(work)
@@ -242,6 +264,7 @@ def _tickets(
                     case.bundle,
                     case.facts.tool_arguments,
                     outcome,
+                    passages=case.facts.passages,
                     requested_by=_asker(case),
                     at=case.facts.now,
                 ),
@@ -264,6 +287,7 @@ def _approval_tickets(
             need,
             approvers_of(unit, tenant_id, need.role),
             policy.approvals,
+            passages=case.facts.passages,
             requested_by=_asker(case),
             at=case.facts.now,
         )

@@ -17,8 +17,6 @@ from assay.claims.estimate.estimate import Estimate
 from assay.claims.estimate.stated import Calibrator, estimate_stated
 from assay.ports.model import Generation, Model
 
-__all__ = ["Sampling", "estimate_uncertainty"]
-
 _ENTROPY_TEMPERATURE = 1.0
 _MAX_TOKENS = 256
 

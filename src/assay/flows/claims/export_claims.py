@@ -16,19 +16,15 @@ from assay.flows.claims.output_claims import (
     claims_of_verdicts,
 )
 from assay.flows.delivery.answer_record import AnswerRecord, get_proven
-from assay.flows.delivery.register_query import load_queries
-from assay.flows.delivery.show_answer import require_own_output
+from assay.flows.delivery.query_types import load_queries
 from assay.flows.errors.delivery import AnswererError
 from assay.flows.tools import Tools
 from assay.flows.truth.show_truth import show_truth
 from assay.flows.verdicts.show_verdict import show_verdict
-from assay.identity.principal import Principal
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
-
-__all__ = ["export_answer_claims", "export_state_claims", "export_verdict_claims"]
 
 
 def export_state_claims(tools: Tools, tenant_id: TenantId, truthkey: str, *, at: Instant) -> ClaimBundle:
@@ -41,16 +37,11 @@ def export_verdict_claims(tools: Tools, tenant_id: TenantId, telemetry_id: str, 
     return _bundle(tools, claims_of_verdicts(show_verdict(tools, tenant_id, telemetry_id)), at)
 
 
-def export_answer_claims(
-    tools: Tools, tenant_id: TenantId, answer_id: str, *, viewer: Principal | None = None, at: Instant
-) -> ClaimBundle:
+def export_answer_claims(tools: Tools, tenant_id: TenantId, answer_id: str, *, at: Instant) -> ClaimBundle:
     """An answer by the claims that it was gated by, at least at the tier of its kind.
 
-    They tell its output, so to anybody but its asker, and while it is withheld, they are not there. None is the
-    operator of the folder, who reads the database itself.
+    They tell its output: the caller of this function has checked who asks.
     """
-    if viewer is not None:
-        require_own_output(tools, answer_id, viewer=viewer)
     record, tier = tools.database.read(lambda unit: _look(unit, tenant_id, answer_id))
     return _bundle(tools, at_least(_claims(record), tier), at)
 

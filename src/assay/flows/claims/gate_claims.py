@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from assay.claims.bundle import ClaimBundle, Decision, bundle_hash
@@ -45,8 +45,6 @@ from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntrySizeError
 from assay.ports.claims_store import ReceivedBundle
 from assay.ports.database import Unit
-
-__all__ = ["Estimator", "Submission", "gate_claims"]
 
 _LONGEST_THREAD = 200
 _LONGEST_REASON = 4000
@@ -103,6 +101,8 @@ def gate_claims(
     if bundle.origin_agent != principal.id:
         raise _not_origin(tools, principal, bundle, at)
     context = _context(tools, principal, bundle, submission, estimator)
+    if finding.passages:
+        context = replace(context, passages=finding.passages)
     row = received_row(
         bundle,
         context,
@@ -156,11 +156,16 @@ def _meet_again(
     if bundle.decision is Decision.REFUSE:
         _withdraw(unit, tenant_id, known, bundle, row.received_at)
         return
-    given = msgspec.json.decode(row.context, type=BundleContext).tool_arguments
-    kept = msgspec.json.decode(known.context, type=BundleContext).tool_arguments
-    if given != kept:
-        told = f"expected the tool arguments {arguments_hash(kept)} that came with it, got {arguments_hash(given)}"
+    given = msgspec.json.decode(row.context, type=BundleContext)
+    kept = msgspec.json.decode(known.context, type=BundleContext)
+    if given.tool_arguments != kept.tool_arguments:
+        expected, got = arguments_hash(kept.tool_arguments), arguments_hash(given.tool_arguments)
+        told = f"expected the tool arguments {expected} that came with it, got {got}"
         raise ReceivedOtherwiseError(f"{told}: another call is another bundle")
+    # The bundle as this node renders it is without its quotes: it may come back so.
+    if given.passages is not UNSET and given.passages != kept.passages:
+        told = "expected the quotes that came with it, got others"
+        raise ReceivedOtherwiseError(f"{told}: put a bundle with an id of its own in its place")
     more = sorted({*bundle.required_approvals} - {*parse_bundle(known.text).required_approvals})
     if more:
         told = f"expected the required_approvals that it came with, got `{shortened(more[0])}` besides"

@@ -18,7 +18,7 @@ from assay.claims.policy import ClaimsPolicy
 from assay.delivery.annotate import GateMark
 from assay.flows.claims.claims_entry import BundleContext, received_entry, received_row
 from assay.flows.claims.claims_facts import active_policy, ceiling_of, own_agent
-from assay.flows.claims.output_claims import at_least
+from assay.flows.claims.output_claims import at_least, cited_clauses
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
 from assay.identity.risk import RiskTier
@@ -26,8 +26,6 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant, render_instant
 from assay.ports.database import Unit
-
-__all__ = ["GatedOutput", "OutputRules", "gate_output", "hold_output", "load_output_rules", "mark_of"]
 
 _UUID_BYTES = 16
 _LONGEST_REASON = 1000
@@ -84,6 +82,7 @@ def gate_output(
         # Nobody sees the output before it is in the ledger, with this decision.
         audit_recorded=True,
         asked_by=asked_by,
+        seen=frozenset() if finding.bundle is None else cited_clauses(finding.bundle),
     )
     outcome = gate_document(finding, standard_gates(tools.guardians), facts, rules.policy)
     return GatedOutput(outcome=outcome, waiting=finding.bundle if outcome.decision in _WAITING else None)
@@ -100,9 +99,11 @@ def mark_of(outcome: Outcome, waiting: Digest | None) -> GateMark:
     )
 
 
-def hold_output(unit: Unit, tenant_id: TenantId, bundle: ClaimBundle, *, asked_by: PrincipalId, at: Instant) -> None:
-    """The bundle on record, as the node's own, for people who are none of those that want it."""
-    context = BundleContext(asked_by=asked_by)
+def hold_output(
+    unit: Unit, tenant_id: TenantId, bundle: ClaimBundle, *, asked_by: PrincipalId, answer_id: str, at: Instant
+) -> None:
+    """Record the bundle as the node's own, with the answer that waits for it; people other than the asker judge it."""
+    context = BundleContext(asked_by=asked_by, answer_id=answer_id)
     row = received_row(bundle, context, submitted_by=PrincipalId(bundle.origin_agent), thread=None, resumes=None, at=at)
     receipt = unit.ledger.append(received_entry(tenant_id, row))
     unit.claims.add_bundle(tenant_id, replace(row, sequence_number=receipt.sequence_number))

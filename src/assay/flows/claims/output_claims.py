@@ -26,15 +26,15 @@ from assay.kernel.digest import Digest
 from assay.kernel.instant import Instant
 from assay.kernel.json_text import JsonValue
 from assay.ports.ids import Entropy
+from assay.truth.status import TruthStatus
 from assay.verdicts.envelope import Envelope, KgCitation, VerifierStatus
-
-__all__ = ["at_least", "bundle_claims", "claim_of_answer", "claims_of_state", "claims_of_verdicts", "plain_claims"]
 
 _UUID_BYTES = 16
 _LONGEST_STATEMENT = 8000
 _MOST_POINTERS = 256
 _LONGEST_NAME = 500
 _PREFIX = "sha256:"
+_CLAUSE = "kg:"
 # At the default thresholds neither certain nor in doubt: nobody said, and a missing strand alone fails no gate.
 _UNSAID = 0.5
 
@@ -49,10 +49,13 @@ def claims_of_state(shown: ShownTruth) -> tuple[Claim, ...]:
         for one in state.evidence_refs[:_MOST_POINTERS]
     )
     said = msgspec.json.encode(state.claim).decode()
+    # The confidence is that in the claim: of a claim that is held false it is how likely that is a mistake.
+    is_held_false = state.status in (TruthStatus.VERIFIED_FALSE, TruthStatus.LEANING_FALSE)
+    told = "the confidence" if is_held_false else "one minus the confidence"
     uncertainty = Uncertainty(
         method=UncertaintyMethod.CONFIDENCE_SCORE,
-        value=max(0.0, min(1.0, 1.0 - sure)),
-        interpretation=f"one minus the confidence of version {shown.version}, {state.status}",
+        value=max(0.0, min(1.0, sure if is_held_false else 1.0 - sure)),
+        interpretation=f"{told} of version {shown.version}, {state.status}",
     )
     return (
         Claim(
@@ -96,6 +99,19 @@ def bundle_claims(claims: tuple[Claim, ...], *, origin_agent: str, entropy: Entr
 def at_least(claims: tuple[Claim, ...], tier: RiskTier) -> tuple[Claim, ...]:
     """The claims with their tiers raised to what acting on them amounts to."""
     return tuple(replace(one, risk_tier=max(one.risk_tier, tier)) for one in claims)
+
+
+def cited_clauses(bundle: ClaimBundle) -> frozenset[str]:
+    """The hashes of clauses that an output of the node itself cites: it holds the graph that they come from.
+
+    Only for a bundle that the node made: another agent's `kg:` is that agent's word.
+    """
+    return frozenset(
+        pointer.evidence_hash
+        for claim in bundle.claims
+        for pointer in claim.evidence_pointers
+        if pointer.source.startswith(_CLAUSE) and pointer.evidence_hash is not None
+    )
 
 
 def plain_claims(claims: tuple[Claim, ...]) -> tuple[dict[str, Any], ...]:
@@ -145,7 +161,7 @@ def _clause(cited: KgCitation, graph: Digest, recorded_at: Instant) -> EvidenceP
     """A node of the signed graph by its own content hash; where it has none, by that of the graph."""
     own = cited.version.removeprefix(_PREFIX)
     return EvidencePointer(
-        source=f"kg:{cited.node_id}@{cited.version}",
+        source=f"{_CLAUSE}{cited.node_id}@{cited.version}",
         source_confidence=1.0,
         evidence_hash=own if is_full_hash(own) else graph.removeprefix(_PREFIX),
         retrieved_at=recorded_at,

@@ -24,8 +24,6 @@ from assay.kernel.key import KeyPurpose
 from assay.ports.claims_store import ReleasedClaimsPolicy
 from assay.ports.database import Unit
 
-__all__ = ["PolicyRelease", "release_claims_policy"]
-
 
 class PolicyRelease(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The policy in force; `is_new` is false where this very document is in force already.

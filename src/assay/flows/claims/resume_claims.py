@@ -15,14 +15,12 @@ from assay.flows.claims.gate_claims import Estimator, Submission, gate_claims
 from assay.flows.errors import NotFoundError
 from assay.flows.identity.admit_principal import admit_principal
 from assay.flows.tools import Tools
-from assay.identity.authorise import has_role
+from assay.identity.authorise import has_role, require_role
 from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.digest import Digest
-from assay.kernel.ids import TenantId
+from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
-
-__all__ = ["require_party", "resume_claims"]
 
 _SEE_ALL = (BuiltInRole.AUDITOR, BuiltInRole.OPERATOR, BuiltInRole.REVIEWER)
 _TEAMS = (BuiltInRole.OPS_TEAM, BuiltInRole.SECURITY_TEAM)
@@ -70,3 +68,12 @@ def require_party(unit: Unit, tenant_id: TenantId, wanted: Digest, principal: Pr
     is_party = row is not None and (row.submitted_by == principal.id or has_role(principal, (*_SEE_ALL, *_TEAMS)))
     if row is None or not is_party or is_asker(row, principal):
         raise NotFoundError(f"tenant `{tenant_id}` has no bundle `{wanted}`")
+
+
+def require_claims_of(viewer: Principal, asked: PrincipalId | None) -> PrincipalId | None:
+    """Return whose bundles to list: their own, or those asked for where the viewer may see the claims of others."""
+    if asked == viewer.id or has_role(viewer, _SEE_ALL):
+        return asked
+    if asked is not None:
+        require_role(viewer, _SEE_ALL)
+    return viewer.id

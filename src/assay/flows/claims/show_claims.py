@@ -1,6 +1,7 @@
 """What is on record about bundles: one with every decision about it, or the latest of them; and the policies."""
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from assay.claims.policy import policy_hash
 from assay.claims.render_policy import render_policy
@@ -17,8 +18,6 @@ from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.ports.claims_store import ReceivedBundle, RecordedDecision, ReleasedClaimsPolicy
 from assay.ports.database import Unit
-
-__all__ = ["ClaimsView", "ListedClaims", "PoliciesView", "list_claims", "list_claims_policies", "show_claims"]
 
 
 class ClaimsView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -76,7 +75,10 @@ def show_claims(
     decisions = asked_of(unit, tenant_id, wanted)
     return ClaimsView(
         gated=keep_back(unit, tenant_id, gated, viewer),
-        decisions=decisions[: last_seen(unit, tenant_id, decisions, viewer)],
+        # The facts of a decision name answers of others, and are for deciding again: the entry has them.
+        decisions=tuple(
+            replace(one, facts=UNSET) for one in decisions[: last_seen(unit, tenant_id, decisions, viewer)]
+        ),
         submitted_by=row.submitted_by,
         received_at=row.received_at,
         resumes=row.resumes,

@@ -20,8 +20,6 @@ from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind
 
-__all__ = ["AnswerDelivered", "QueryFailed", "answer_entry", "failure_entry"]
-
 
 class AnswerDelivered(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of an `answer.delivered` entry: question and output by their hashes, the rest as it was.

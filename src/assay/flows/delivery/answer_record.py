@@ -22,8 +22,6 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 
-__all__ = ["AnswerRecord", "find_record", "get_proven"]
-
 
 class AnswerRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`annotation` is the one before any floor; `withheld` says whether this reader got the output.

@@ -31,8 +31,6 @@ from assay.ports.delivery_store import RecordedRule
 from assay.verdicts.docket import UNRULED
 from assay.verdicts.envelope import Envelope, VerifierStatus
 
-__all__ = ["BUILT_IN", "answered_here", "built_in_answerer"]
-
 _BY_STATUS = {
     VerifierStatus.AGREED: StepVerdict.CORRECT,
     VerifierStatus.LLM_CONTRADICTION: StepVerdict.WRONG,

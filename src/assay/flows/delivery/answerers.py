@@ -20,8 +20,6 @@ from assay.delivery.rule import RuleId, parse_rule_id
 from assay.flows.errors.delivery import AnswererError
 from assay.kernel.json_text import JsonValue
 
-__all__ = ["Answerers", "FunctionAnswerer"]
-
 Function = Callable[[Question], Any]
 Replayer = Callable[[Question, tuple[str, ...]], JsonValue]
 

@@ -8,8 +8,6 @@ from assay.flows.delivery.delivery_entry import read_text
 from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
 
-__all__ = ["CategoryShelf"]
-
 _AT_ONCE = 500
 
 

@@ -3,50 +3,51 @@
 rule -> ticket -> answer `certify` -> Certification, in the commit that records the decision
 """
 
-import msgspec
-from msgspec import Struct
+from typing import Annotated
 
-from assay.delivery.rule import RuleVersion, certify, parse_rule_id, render_ref
-from assay.flows.delivery.rule_rows import add_certification, content_of, load_rules
-from assay.flows.identity.authenticate import authenticate, require_session
-from assay.flows.known import get_principal
-from assay.flows.review.answer_review import Answered, answer_review
+import msgspec
+from msgspec import Meta
+
+from assay.delivery.rule import parse_rule_id, render_ref
+from assay.flows.delivery.rule_rows import content_of, load_rules
+from assay.flows.delivery.rules import RuleName
+from assay.flows.delivery.settle_certification import CERTIFY, ShownRule
+from assay.flows.identity.authenticate import confirm, require_session
+from assay.flows.request import Option, Request
+from assay.flows.review.answer_desk import DeskAnswer, answer_desk
+from assay.flows.review.answer_review import SignedElsewhere
 from assay.flows.review.open_review import draft_ticket, open_review_in
-from assay.flows.review.settle_review import FollowUps
 from assay.flows.tools import Tools
+from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole
-from assay.kernel.digest import Digest
-from assay.kernel.ids import TenantId
-from assay.kernel.instant import Instant
+from assay.kernel.digest import parse_digest
 from assay.ports.database import Unit
 from assay.ports.signer import Signer
-from assay.review.answer import Answer
 from assay.review.draft import Reply
 from assay.review.kind import TicketKind
-from assay.review.settle import Settlement
 from assay.review.ticket import Ticket, TicketDraft
 
-__all__ = ["ShownRule", "ask_certification", "certify_rule", "settle_certification"]
 
-_CERTIFY = "certify"
-
-
-class ShownRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a person is shown: the version and its whole content."""
-
-    rule: RuleVersion
-    content: str
+class RequestCertification(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    rule_id: RuleName
 
 
-def ask_certification(tools: Tools, tenant_id: TenantId, rule_id: str, *, at: Instant) -> Ticket:
-    """The open question about the version in force; it is asked once. The caller has authenticated whoever asks."""
-    name = parse_rule_id(rule_id)
+class CertifyRule(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    rule_id: RuleName
+    seen: Annotated[str, Meta(description="The hash of what you were shown."), Option(metavar="HASH")]
+    reason: Annotated[str, Meta(max_length=2000, description="Why; it is recorded with the answer.")] = ""
+
+
+def ask_certification(tools: Tools, caller: Caller, request: RequestCertification) -> Ticket:
+    """Ask people to certify the version of a rule in force; the same open question is returned again."""
+    name, tenant_id = parse_rule_id(request.rule_id), caller.tenant_id
 
     def work(unit: Unit) -> Ticket:
-        latest = load_rules(unit, tenant_id, [name]).get(name).latest
-        about = render_ref(load_rules(unit, tenant_id, [name]).get(name).ref)
-        for known in unit.review.open_tickets_about(tenant_id, TicketKind.RULE_CERTIFICATION, about):
-            return known
+        confirm(unit, caller)
+        known = load_rules(unit, tenant_id, [name]).get(name)
+        latest, about = known.latest, render_ref(known.ref)
+        for ticket in unit.review.open_tickets_about(tenant_id, TicketKind.RULE_CERTIFICATION, about):
+            return ticket
         shown = ShownRule(rule=latest, content=content_of(unit, tenant_id, name, latest.version))
         draft = TicketDraft(
             kind=TicketKind.RULE_CERTIFICATION,
@@ -57,47 +58,21 @@ def ask_certification(tools: Tools, tenant_id: TenantId, rule_id: str, *, at: In
             requested_by=latest.recorded_by,
             about=about,
         )
-        ticket = draft_ticket(tools, tenant_id, draft, at=at)
-        open_review_in(unit, ticket)
-        return ticket
+        opened = draft_ticket(tools, tenant_id, draft, at=caller.at)
+        open_review_in(unit, opened)
+        return opened
 
     return tools.database.write(work)
 
 
 def certify_rule(
-    tools: Tools,
-    rule_id: str,
-    *,
-    seen: Digest,
-    reason: str = "",
-    credential: str,
-    follow_ups: FollowUps,
-    signing: Signer | None = None,
-    at: Instant,
-) -> Answered:
-    """Certify a rule, by a person in their own session who saw the ticket with this hash (`ask_certification`)."""
-    proved = authenticate(tools, credential, at=at)
-    require_session(proved)
-    ticket = ask_certification(tools, proved.principal.tenant_id, rule_id, at=at)
-    reply = Reply(choice=_CERTIFY, seen=seen, reason=reason, body="{}")
-    return answer_review(tools, ticket.id, reply, credential=credential, signing=signing, follow_ups=follow_ups, at=at)
+    tools: Tools, caller: Caller, request: CertifyRule, *, signing: Signer | SignedElsewhere | None = None
+) -> DeskAnswer:
+    """Certify the version of a rule in force, as a person in their own session who saw it with this hash.
 
-
-def settle_certification(
-    unit: Unit, ticket: Ticket, settlement: Settlement, answers: tuple[Answer, ...], at: Instant
-) -> None:
-    """The follow-up: the room refuses who recorded the version themselves, and a version that is in force no more."""
-    if settlement.denied or settlement.choice != _CERTIFY:
-        return
-    shown = msgspec.json.decode(ticket.shown, type=ShownRule)
-    rule_id, tenant_id = shown.rule.rule_id, ticket.tenant_id
-    by = get_principal(unit, tenant_id, next(one.by for one in answers if one.choice == _CERTIFY))
-    certification = certify(
-        load_rules(unit, tenant_id, [rule_id]),
-        rule_id,
-        seen=shown.rule.content_hash,
-        by=by,
-        at=at,
-        ticket_id=ticket.id,
-    )
-    add_certification(unit, tenant_id, certification, at=at)
+    The author of the version cannot certify it. A person with a registered key answers the ticket instead.
+    """
+    require_session(caller)
+    ticket = ask_certification(tools, caller, RequestCertification(rule_id=request.rule_id))
+    reply = Reply(choice=CERTIFY, seen=parse_digest(request.seen), reason=request.reason, body="{}")
+    return answer_desk(tools, caller, ticket.id, reply, signing=signing)

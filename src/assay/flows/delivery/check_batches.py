@@ -21,8 +21,6 @@ from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.delivery_store import RuleCounters, RuleSignal
 
-__all__ = ["LookedAt", "check_batches"]
-
 
 class LookedAt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A batch that was looked at, and the item it opened, if it did."""

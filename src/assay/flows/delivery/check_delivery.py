@@ -11,8 +11,6 @@ from assay.kernel.conformance import Report
 from assay.kernel.instant import Instant
 from assay.ports.service_client import StreamClient
 
-__all__ = ["check_delivery"]
-
 
 def check_delivery(
     client: StreamClient, base_url: str, profile: Profile, *, probe: Probe, active: bool = False, at: Instant

@@ -24,7 +24,7 @@ from assay.delivery.strand import (
     check_proof,
     settle_strands,
 )
-from assay.flows.delivery.register_query import load_queries
+from assay.flows.delivery.query_types import load_queries
 from assay.flows.delivery.rule_rows import load_rules
 from assay.flows.errors.delivery import StrandCheckError
 from assay.flows.time_limit import Late, run_within
@@ -34,8 +34,6 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.answerer import StrandCheck
 from assay.ports.database import Unit
-
-__all__ = ["check_strands"]
 
 # The protocol keeps measurements at least so long; an older one says nothing about the code of today.
 _PROOF_LASTS = timedelta(days=90)

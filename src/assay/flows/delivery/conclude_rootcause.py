@@ -1,42 +1,61 @@
 """A person concludes a root cause at the review desk: a category, and the words they answer for (PRAMANA 10.2)."""
 
+from typing import Annotated
+
+from msgspec import Meta
+
 from assay.delivery.conclude import CHOICES
 from assay.delivery.plugin import Category
+from assay.flows.delivery.root_causes import ShownItem, ShowRootCause, root_cause
 from assay.flows.errors import NotFoundError
-from assay.flows.identity.authenticate import authenticate
-from assay.flows.review.answer_desk import DeskAnswer, answer_desk
+from assay.flows.request import Option, Request
+from assay.flows.review.answer_desk import answer_desk
 from assay.flows.review.answer_review import SignedElsewhere
 from assay.flows.tools import Tools
+from assay.identity.caller import Caller
 from assay.kernel.canonical import canonical_json
-from assay.kernel.digest import Digest
+from assay.kernel.digest import parse_digest
 from assay.kernel.ids import TicketId
-from assay.kernel.instant import Instant
 from assay.ports.signer import Signer
 from assay.review.draft import Reply
 
-__all__ = ["conclude_rootcause"]
+
+class ConcludeRootCause(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    item_id: Annotated[str, Meta(description="The id of a root cause.")]
+    failure_category: Annotated[Category, Meta(description="A, B or C: what failed."), Option(flag="--category")]
+    siddhanta: Annotated[str, Meta(description="Your conclusion, in words.")]
+    seen: Annotated[str, Meta(description="The hash of what the ticket shows."), Option(metavar="HASH")]
+    corrected_rule: Annotated[
+        str | None,
+        Meta(description="The corrected text of the rule, with category C and no other."),
+        Option(form="text", metavar="FILE"),
+    ] = None
+    sub_category: Annotated[str | None, Meta(description="A finer category of your own.")] = None
 
 
-def conclude_rootcause(
+def conclude_root_cause(
     tools: Tools,
-    item_id: str,
-    category: Category,
-    siddhanta: str,
+    caller: Caller,
+    request: ConcludeRootCause,
     *,
-    seen: Digest,
-    corrected_rule: str | None = None,
-    sub_category: str | None = None,
     signing: Signer | SignedElsewhere | None = None,
-    credential: str,
-    at: Instant,
-) -> DeskAnswer:
-    """Close an item, by a person in their own session who saw its ticket with this hash; nobody else closes one."""
-    tenant_id = authenticate(tools, credential, at=at).principal.tenant_id
-    asked = tools.database.read(lambda unit: unit.delivery.find_asked(tenant_id, item_id))
+) -> ShownItem:
+    """Conclude a root cause, as a person in their own session who saw its ticket with this hash.
+
+    The root cause is closed and a training pair is captured; nobody else closes one. A person with a registered key
+    answers the ticket instead.
+    """
+    asked = tools.database.read(lambda unit: unit.delivery.find_asked(caller.tenant_id, request.item_id))
     if asked is None:
-        raise NotFoundError(f"tenant `{tenant_id}` asks nobody about `{item_id[:80]}`")
-    told = {"failure_category": category.value, "siddhanta": siddhanta}
-    optional = {"corrected_rule": corrected_rule, "sub_category": sub_category}
+        raise NotFoundError(f"tenant `{caller.tenant_id}` asks nobody about `{request.item_id[:80]}`")
+    told = {"failure_category": request.failure_category.value, "siddhanta": request.siddhanta}
+    optional = {"corrected_rule": request.corrected_rule, "sub_category": request.sub_category}
     body = canonical_json(told | {name: value for name, value in optional.items() if value is not None})
-    reply = Reply(choice=CHOICES[category], seen=seen, reason=siddhanta[:1000], body=body)
-    return answer_desk(tools, TicketId(asked.ticket_id), reply, credential=credential, signing=signing, at=at)
+    reply = Reply(
+        choice=CHOICES[request.failure_category],
+        seen=parse_digest(request.seen),
+        reason=request.siddhanta[:1000],
+        body=body,
+    )
+    answer_desk(tools, caller, TicketId(asked.ticket_id), reply, signing=signing)
+    return root_cause(tools, caller, ShowRootCause(item_id=request.item_id))

@@ -36,8 +36,6 @@ from assay.kernel.ledger import Draft, EntryKind, Event, draft_of
 from assay.ports.database import Unit
 from assay.ports.delivery_store import AnswerFinding, RuleSignal, StoredSignal
 
-__all__ = ["Reported", "RuleReport", "count_outcome"]
-
 
 class RuleReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a signal did to one rule; `rca_triggered` is ours to say."""

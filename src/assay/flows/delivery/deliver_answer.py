@@ -5,12 +5,24 @@ No answer leaves without its gate decision, its annotation and its recorded rule
 leaves no answer. What the gates do not publish is kept, and people are asked where they can let it through.
 """
 
+from typing import Annotated, Any
+
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from assay.claims.policy import policy_hash
-from assay.delivery.annotate import Annotation, AnswerBody, AnswerFacts, annotate, deliver, question_digest, seal_body
+from assay.delivery.annotate import (
+    HEADER,
+    Annotation,
+    AnswerBody,
+    AnswerFacts,
+    annotate,
+    deliver,
+    question_digest,
+    render_header,
+    seal_body,
+)
 from assay.delivery.answerer import Answerer, Question, Reply
 from assay.delivery.errors import InvalidQuestionError
 from assay.delivery.query import QueryType, check_expectation, rules_behind
@@ -28,17 +40,19 @@ from assay.flows.delivery.answer_sources import built_in_answerer
 from assay.flows.delivery.check_strands import check_strands
 from assay.flows.delivery.delivery_entry import text_of
 from assay.flows.delivery.peer_agreement import Marks, marked_for
-from assay.flows.delivery.register_query import load_queries
+from assay.flows.delivery.query_types import load_queries
 from assay.flows.delivery.rule_rows import load_rules
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.delivery import AnswererError, NoAnswererError
-from assay.flows.identity.authenticate import authenticate_in
+from assay.flows.identity.authenticate import confirm, require_credential
+from assay.flows.request import Done, Option, Request
 from assay.flows.time_limit import Late, run_within
 from assay.flows.tools import Tools
+from assay.identity.caller import Caller
 from assay.identity.principal import Principal
 from assay.identity.risk import RiskTier
 from assay.kernel.canonical import canonicalize
-from assay.kernel.digest import digest_of
+from assay.kernel.digest import Digest, digest_of
 from assay.kernel.errors import CanonicalError, Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -48,8 +62,6 @@ from assay.ports.database import Unit
 from assay.ports.delivery_store import DeliveredAnswer
 from assay.registry.errors import BitsMissingError, TierClosedError
 from assay.registry.permission import has_all, mask_of
-
-__all__ = ["Delivered", "can_query", "deliver_answer", "require_query", "seal_for"]
 
 _UNANSWERED = (
     AnswererError,
@@ -64,37 +76,54 @@ _ID_BYTES = 16
 _SALT_BYTES = 16
 
 
-class Delivered(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the reader gets, and the entry that proves it; `tickets` are open where people have to let it through."""
+class AskQuestion(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    query_type: Annotated[
+        str,
+        Meta(description="The query type, such as `vessel.ukc-status`."),
+        Option(form="argument", metavar="QUERY_TYPE"),
+    ]
+    question: Annotated[
+        Any,
+        Meta(description="The question, any JSON that its answerer takes."),
+        Option(form="argument", metavar="[JSON]"),
+    ] = msgspec.field(default_factory=dict)
+    session_id: Annotated[
+        str | None, Meta(description="Distinguishes the outcomes of one conversation from those of another.")
+    ] = None
+    nonce: Annotated[
+        str | None, Meta(description="16 to 128 visible characters, new each time; returned in the sealed annotation.")
+    ] = None
+
+
+class AnsweredQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The answer as its asker gets it, the entry that proves it, and the open tickets that it waits for."""
 
     answer_id: str
     body: AnswerBody
-    receipt: Receipt
-    tickets: tuple[AskedTicket, ...] = ()
+    sequence_number: int
+    entry_hash: Digest
+    tickets: tuple[AskedTicket, ...]
 
 
-def deliver_answer(
-    tools: Tools,
-    query_type: str,
-    question: JsonValue,
-    *,
-    credential: str,
-    session_id: str | None = None,
-    nonce: str | None = None,
-    at: Instant,
-) -> Delivered:
-    """The answer for this reader. An answerer that fails is `delivery.answerer`; a missing strand never refuses.
+def ask(tools: Tools, caller: Caller, request: AskQuestion) -> Done[AnsweredQuestion]:
+    """Ask a question of a registered type. The answer is gated, marked and recorded before it is returned.
 
-    A question that the answerer refuses (`delivery.question`), or that is about nothing on record, is the asker's own.
-
-    What the annotation binds includes the reader's `nonce`, by which they know it for the answer to this very asking.
+    It is withheld below the caller's floor, and where the gates do not publish it; then the result names the tickets
+    that people have to answer. A missing strand never refuses. An answerer that fails is `delivery.answerer`.
     """
-    principal, kind, gates = tools.database.read(lambda unit: _admit(unit, query_type, credential, at))
+    require_credential(caller)
+    principal, at = caller.principal, caller.at
+    kind, gates = tools.database.read(lambda unit: _load(unit, principal, request.query_type, at))
     answer_id = f"ans_{tools.entropy.token(_ID_BYTES).hex()}"
     asked = Question(
-        query_type=query_type, question=question, asked_by=principal.id, asked_at=at, session_id=session_id, nonce=nonce
+        query_type=request.query_type,
+        question=request.question,
+        asked_by=principal.id,
+        asked_at=at,
+        session_id=request.session_id,
+        nonce=request.nonce,
     )
-    name = query_type if kind is None else kind.answerer
+    name = request.query_type if kind is None else kind.answerer
     try:
         require_query(principal)
         answerer = _answerer(tools, principal.tenant_id, name)
@@ -106,7 +135,7 @@ def deliver_answer(
         marks = marked_for(tools, principal, checked)
         annotation = _annotated(tools, answer_id, asked, reply, rules, output, gated, marks)
     except _UNANSWERED as error:
-        # Whoever is known and asks is heard: a question without an answer is on record, whyever it got none.
+        # A question without an answer is recorded, whatever the reason.
         failed = failure_entry(tools, principal, asked, error, at=at)
         tools.database.write(lambda unit: unit.ledger.append(failed))
         raise
@@ -123,9 +152,23 @@ def deliver_answer(
         withheld=sealed.withheld,
         salt=tools.entropy.token(_SALT_BYTES).hex(),
     )
-    receipt = tools.database.write(lambda unit: _record(unit, tools, principal, credential, record, sealed, gated, at))
+    receipt = tools.database.write(lambda unit: _record(unit, tools, caller, record, sealed, gated))
     tickets = _ask_people(tools, principal.tenant_id, annotation, at)
-    return Delivered(answer_id=answer_id, body=sealed, receipt=receipt, tickets=tickets)
+    return answered(answer_id, sealed, receipt, tickets)
+
+
+def answered(
+    answer_id: str, body: AnswerBody, receipt: Receipt, tickets: tuple[AskedTicket, ...]
+) -> Done[AnsweredQuestion]:
+    """The result for the asker; HTTP carries the level in a header too (PRAMANA 8)."""
+    value = AnsweredQuestion(
+        answer_id=answer_id,
+        body=body,
+        sequence_number=receipt.sequence_number,
+        entry_hash=receipt.entry_hash,
+        tickets=tickets,
+    )
+    return Done(value=value, headers={HEADER: render_header(body.annotation)})
 
 
 def seal_for(tools: Tools, principal: Principal, output: JsonValue, annotation: Annotation) -> AnswerBody:
@@ -148,10 +191,9 @@ def can_query(principal: Principal) -> bool:
     return principal.action_tier >= 1 and has_all(principal.trust_mask, _QUERY)
 
 
-def _admit(unit: Unit, slug: str, credential: str, at: Instant) -> tuple[Principal, QueryType | None, OutputRules]:
-    principal = authenticate_in(unit, credential, at=at).principal
+def _load(unit: Unit, principal: Principal, slug: str, at: Instant) -> tuple[QueryType | None, OutputRules]:
     kind = load_queries(unit, principal.tenant_id).types.get(slug)
-    return principal, kind, load_output_rules(unit, principal, at=at)
+    return kind, load_output_rules(unit, principal, at=at)
 
 
 def _answerer(tools: Tools, tenant_id: TenantId, name: str) -> Answerer:
@@ -260,15 +302,14 @@ def _steps(reply: Reply, rules: tuple[RuleRef, ...]) -> tuple[Step, ...]:
 def _record(
     unit: Unit,
     tools: Tools,
-    principal: Principal,
-    credential: str,
+    caller: Caller,
     record: AnswerRecord,
     body: AnswerBody,
     gated: GatedOutput,
-    at: Instant,
 ) -> Receipt:
-    # Who was shut out, or whose floor was raised, while the answerer thought gets nothing.
-    again = authenticate_in(unit, credential, at=at).principal
+    principal, at = caller.principal, caller.at
+    # A caller who was disabled, or whose floor was raised, while the answerer worked gets nothing.
+    again = confirm(unit, caller).principal
     require_query(again)
     if again.authenticity_level_floor != principal.authenticity_level_floor:
         raise AnswererError(f"the floor of `{again.id}` changed meanwhile, ask again")
@@ -276,7 +317,8 @@ def _record(
     if policy_hash(active_policy(unit, tenant_id)) != gated.outcome.policy_hash:
         raise AnswererError("the policy of the gates changed meanwhile, ask again")
     if gated.waiting is not None:
-        hold_output(unit, tenant_id, gated.waiting, asked_by=principal.id, at=at)
+        answer_id = annotation.answer_id
+        hold_output(unit, tenant_id, gated.waiting, asked_by=principal.id, answer_id=answer_id, at=at)
     text = text_of(record)
     draft = answer_entry(tools, tenant_id, record, body, record_hash=digest_of(text.encode()), at=at)
     receipt = unit.ledger.append(draft)

@@ -13,8 +13,6 @@ from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
 from assay.ports.damage import DamagedRecordError
 
-__all__ = ["delivery_entry", "news", "read_text", "sense", "text_of"]
-
 S = TypeVar("S", bound=Struct)
 _encoder = msgspec.json.Encoder()
 

@@ -8,20 +8,6 @@ from assay.delivery.plugin import PLUGIN_INTERFACE
 from assay.delivery.sense import StandardEvent
 from assay.kernel.conformance import Fetched
 
-__all__ = [
-    "APPLIED_BY",
-    "annotation_of",
-    "content_of",
-    "members_of",
-    "phala_rows",
-    "plugin_of",
-    "root_cause_of",
-    "rules_of",
-    "status_of",
-    "told_signals",
-    "types_of",
-]
-
 # The name under which a checker reports, by which it knows its own signals.
 APPLIED_BY = "assay-check"
 _UNREACHED = 0

@@ -33,10 +33,9 @@ from assay.kernel.instant import Instant, render_instant
 from assay.kernel.json_text import JsonValue
 from assay.ports.service_client import Listening, StreamClient
 
-__all__ = ["PREFIX", "Checking", "Probe", "Service", "signed"]
-
 T = TypeVar("T")
 PREFIX = "/api/v2/pramana"
+_OWN = "/api/v1"
 _JSON = {"content-type": "application/json"}
 _LEAST_FAILURES = 4
 _MOST_ROUNDS = 20
@@ -74,14 +73,26 @@ class Service:
     def get(self, path: str) -> Fetched | None:
         return self._client.request("GET", self.root + path, headers=signed(self._credential))
 
+    def own(self, path: str) -> Fetched | None:
+        """What PRAMANA names no path for is read below `/api/v1`."""
+        url = self.root.removesuffix(PREFIX) + _OWN + path
+        return self._client.request("GET", url, headers=signed(self._credential))
+
     def whoami(self) -> dict[str, Any]:
         url = self.root.removesuffix(PREFIX) + "/whoami"
         return members_of(self._client.request("GET", url, headers=signed(self._credential)))
 
     def post(self, path: str, body: dict[str, Any], *, by: str | None = "", key: str | None = None) -> Fetched | None:
+        return self._post(self.root + path, body, by, key)
+
+    def post_own(self, path: str, body: dict[str, Any], *, by: str | None = "") -> Fetched | None:
+        """As `own`, for what is changed."""
+        return self._post(self.root.removesuffix(PREFIX) + _OWN + path, body, by, None)
+
+    def _post(self, url: str, body: dict[str, Any], by: str | None, key: str | None) -> Fetched | None:
         credential = self._credential if by == "" else by
         headers = {**_JSON, **signed(credential), **({} if key is None else {"idempotency-key": key})}
-        return self._client.request("POST", self.root + path, content=msgspec.json.encode(body), headers=headers)
+        return self._client.request("POST", url, content=msgspec.json.encode(body), headers=headers)
 
 
 class Checking:
@@ -105,7 +116,7 @@ class Checking:
             provoked = self._provoked()
             events = listening.received(lambda found: self._has_heard(found, provoked), seconds=self._probe.seconds)
             self._keep(events=events, provoked=provoked, **phala_rows(events))
-        self._keep(pairs=self._service.get("/pairs"), queue=self._service.get("/pairs/queue"))
+        self._keep(pairs=self._service.get("/pairs"), queue=self._service.own("/pairs/queue"))
         return self._evidence
 
     def _has_heard(self, events: tuple[bytes, ...], provoked: Collection[StandardEvent]) -> bool:
@@ -120,7 +131,7 @@ class Checking:
         inferred = [one for one in answers if annotation_of(one).get("authenticity_level") == Level.INFERRED]
         self._keep(
             trust=self._service.get(f"/trust/{quote(self._user, safe='')}"),
-            queries=self._service.get("/queries"),
+            queries=_items(self._service.own("/queries")),
             answers=answers,
             inferred=inferred[0] if inferred else None,
         )
@@ -193,22 +204,22 @@ class Checking:
                 self._keep(reported=(*found.reported, outcome), receipts=(*found.receipts, receipt))
 
     def _open_items(self, rules: list[str]) -> list[str]:
-        found = [members_of(self._service.get(f"/rules/{quote(one, safe='')}")).get("item_id") for one in rules]
+        found = [members_of(self._service.own(f"/rules/{quote(one, safe='')}")).get("item_id") for one in rules]
         return [str(one) for one in found if one]
 
     def _item(self, item_id: str) -> dict[str, Any]:
         """As people are shown it, once they are."""
-        path = f"/rca/{quote(item_id, safe='')}"
-        return self._await(lambda: members_of(self._service.get(path)), lambda found: bool(found.get("ticket")))
+        path = f"/root-causes/{quote(item_id, safe='')}"
+        return self._await(lambda: members_of(self._service.own(path)), lambda found: bool(found.get("ticket")))
 
     def _conclude(self, item_id: str, shown: dict[str, Any]) -> bool:
         if self._probe.session is None:
             return False
-        done = self._service.post(self._path(item_id), self._conclusion(shown), by=self._probe.session)
+        done = self._service.post_own(self._path(item_id), self._conclusion(shown), by=self._probe.session)
         return done is not None and done.status in range(200, 300)
 
     def _path(self, item_id: str) -> str:
-        return f"/rca/{quote(item_id, safe='')}/conclusion"
+        return f"/root-causes/{quote(item_id, safe='')}/conclusion"
 
     def _conclusion(self, shown: dict[str, Any]) -> dict[str, Any]:
         ticket = shown.get("ticket") or {}
@@ -234,7 +245,7 @@ class Checking:
 
     def _counters(self, rule_id: str) -> Fetched | None:
         """The counters by their names, beside the id of their rule."""
-        found = self._service.get(f"/rules/{quote(rule_id, safe='')}")
+        found = self._service.own(f"/rules/{quote(rule_id, safe='')}")
         members = members_of(found)
         tally = members.get("tally")
         if found is None or not isinstance(tally, dict):
@@ -266,8 +277,8 @@ class Checking:
 
     def _attack_on_conclusion(self, item_id: str, shown: dict[str, Any]) -> AttackResult:
         """By a service with its key, which is no person in session."""
-        answer = self._service.post(self._path(item_id), self._conclusion(shown))
-        after = members_of(self._service.get(f"/rca/{quote(item_id, safe='')}"))
+        answer = self._service.post_own(self._path(item_id), self._conclusion(shown))
+        after = members_of(self._service.own(f"/root-causes/{quote(item_id, safe='')}"))
         closed = after.get("conclusion") is not None
         return AttackResult(attack=Attack.CONCLUSION_WITHOUT_PERSON, status=status_of(answer), changed=closed)
 
@@ -299,3 +310,11 @@ class Checking:
 
     def _keep(self, **fetched: Any) -> None:  # noqa: ANN401  any field of the evidence
         self._evidence = msgspec.structs.replace(self._evidence, **fetched)
+
+
+def _items(page: Fetched | None) -> Fetched | None:
+    """The items of a page as a list of their own."""
+    items = members_of(page).get("items")
+    if page is None or not isinstance(items, list):
+        return page
+    return Fetched(status=page.status, content=msgspec.json.encode(items))

@@ -10,14 +10,11 @@ from assay.delivery.plugin import Category
 from assay.delivery.strand import CORE_REGISTRY, PROOF_THRESHOLD_PCT, StrandId, StrandRegistry
 from assay.delivery.trigger import TriggerRule
 from assay.flows.delivery.category_shelf import CategoryShelf
-from assay.flows.delivery.sender_shelf import SenderShelf
 from assay.flows.shared_unit import SharedUnit
 from assay.kernel.ids import PrincipalId
 from assay.ports.answerer import StrandCheck
 from assay.ports.plugin import PluginPost
 from assay.ports.trainer import Trainer
-
-__all__ = ["DeliverySettings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +37,6 @@ class DeliverySettings:
     plugin: PluginPost | None = None
     trainer: Trainer | None = None
     categories: CategoryShelf = field(default_factory=CategoryShelf)
-    senders: SenderShelf = field(default_factory=SenderShelf)
     reports: SharedUnit = field(default_factory=SharedUnit)
 
     @property

@@ -1,22 +1,23 @@
 """SENSE of another service: an event under its own name, on record and told to whoever subscribed (PRAMANA 7.3)."""
 
-from msgspec import Raw, Struct
+from typing import Annotated, Any
+
+from msgspec import Meta, Raw, Struct
 
 from assay.delivery.sense import SenseEvent, StandardEvent, parse_event, render_event
 from assay.flows.delivery.delivery_entry import delivery_entry, sense
 from assay.flows.errors.delivery import EmitterError
-from assay.flows.identity.authenticate import authenticate_in
+from assay.flows.identity.authenticate import confirm
+from assay.flows.request import Document, Request
 from assay.flows.tools import Tools
+from assay.identity.caller import Caller
 from assay.identity.principal import Principal
 from assay.kernel.canonical import canonicalize
 from assay.kernel.cloudevent import CloudEvent, cloud_event
 from assay.kernel.digest import digest_of
-from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.events import OutboxEvent
-
-__all__ = ["Emitted", "emit_event", "is_emitted", "is_sense", "outbox_cloud_event"]
 
 _STANDARD = frozenset(StandardEvent)
 # What the node tells goes by the name of its entry, and nobody else tells it: subscribers act on such names.
@@ -33,12 +34,25 @@ class Emitted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     sequence_number: int
 
 
-def emit_event(tools: Tools, content: bytes, *, credential: str, at: Instant) -> Emitted:
-    """Its `service` must be the name of the principal; the node's own name is taken."""
-    event = parse_event(content)
+class SenseSignal(Struct, frozen=True, kw_only=True):
+    """The members of PRAMANA 7.3; `type` and `event` are read for `event_type`."""
+
+    event_type: str
+    service: str
+    timestamp: str
+    payload: dict[str, Any]
+
+
+class EmitEvent(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    event: Annotated[bytes, Meta(description="The SENSE event."), Document(kind=SenseSignal, metavar="FILE|-")]
+
+
+def emit_event(tools: Tools, caller: Caller, request: EmitEvent) -> Emitted:
+    """Emit a SENSE event (PRAMANA 7.3); its `service` must be the name of the caller's principal."""
+    event, at = parse_event(request.event), caller.at
 
     def work(unit: Unit) -> Emitted:
-        sender = authenticate_in(unit, credential, at=at).principal
+        sender = confirm(unit, caller).principal
         _verify_emitter(tools, sender, event)
         told = sense(event.event_type, f"{_BY}{sender.id}", event.payload, service=event.service, at=event.at)
         # The event itself is in the outbox; the entry binds it by its hash.

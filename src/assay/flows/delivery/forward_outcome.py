@@ -4,10 +4,10 @@ sender -> its agreement -> translate -> counted as any signal of ours;   the res
 """
 
 from hashlib import sha256
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from assay.delivery.errors import OutcomeSourceError
 from assay.delivery.federate import Agreement, ManualReview, Translation, translate_signal
@@ -15,10 +15,12 @@ from assay.delivery.outcome import Signal, parse_outcome, verify_same
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.delivery_entry import delivery_entry
 from assay.flows.delivery.peer_agreement import find_agreement, peer_of
-from assay.flows.delivery.report_outcome import report_outcome
-from assay.flows.identity.authenticate import authenticate_in
+from assay.flows.delivery.report_outcome import PhalaSignal, SignalKey, report_signal
+from assay.flows.identity.authenticate import confirm, require_credential
+from assay.flows.request import Document, Request
 from assay.flows.review.open_review import open_review_in
 from assay.flows.tools import Tools
+from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import Instant
@@ -26,8 +28,6 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.review.kind import TicketKind
 from assay.review.ticket import TICKET_ENTROPY_BYTES, Ticket, TicketDraft, open_ticket, ticket_id_from
-
-__all__ = ["Forwarded", "forward_outcome"]
 
 _LONGEST_TITLE = 300
 
@@ -41,34 +41,44 @@ class Forwarded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ticket_id: str | None
 
 
-def forward_outcome(
-    tools: Tools, content: bytes, *, credential: str, idempotency_key: str | None = None, at: Instant
-) -> Forwarded:
-    """Only a peer with an agreement forwards, under its own name; the same signal again changes nothing."""
-    principal, agreement = tools.database.read(lambda unit: _admit(unit, credential, at))
-    signal = parse_outcome(content, sender=principal.id, at=at, idempotency_key=idempotency_key)
+class ForwardOutcome(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    signal: Annotated[
+        bytes, Meta(description="The signal in the peer's own rule ids."), Document(kind=PhalaSignal, metavar="FILE|-")
+    ]
+    idempotency_key: SignalKey = None
+
+
+def forward_outcome(tools: Tools, caller: Caller, request: ForwardOutcome) -> Forwarded:
+    """Forward an outcome of a peer (PRAMANA 13.2); its rule ids are translated as agreed.
+
+    What has no translation goes to a person. Only the principal of a peer with an agreement may forward. The same
+    signal again changes nothing.
+    """
+    require_credential(caller)
+    principal, content, key = caller.principal, request.signal, request.idempotency_key
+    agreement = tools.database.read(lambda unit: _agreement(unit, principal))
+    signal = parse_outcome(content, sender=principal.id, at=caller.at, idempotency_key=key)
     # Before anything of it counts: a key that people were asked about stands for that signal.
     tools.database.read(lambda unit: _verify_asked(unit, tools, principal.tenant_id, signal))
     translation = translate_signal(signal, agreement)
     reported = None
     if translation.signal is not None:
-        # Grants are checked there as for any sender: an agreement translates, it does not authorise.
-        ours = _in_our_words(content, translation)
-        # What tells two of their signals apart may be left out of ours: each is known here by what it was there.
-        key = idempotency_key or f"foreign:{signal.signal_id}"
-        reported = report_outcome(tools, ours, credential=credential, idempotency_key=key, at=at)
-    ticket_id = None if translation.review is None else _to_people(tools, principal.tenant_id, translation.review, at)
-    left = () if translation.review is None else translation.review.rule_ids
+        # Grants are checked there as for any sender: an agreement translates, it does not authorise. What tells two of
+        # their signals apart may be left out of ours: each is known here by what it was there.
+        own_key = key or f"foreign:{signal.signal_id}"
+        reported = report_signal(tools, caller, _in_our_words(content, translation), own_key)
+    review = translation.review
+    ticket_id = None if review is None else _to_people(tools, caller, review)
+    left = () if review is None else review.rule_ids
     return Forwarded(peer=agreement.peer, reported=reported, untranslated=left, ticket_id=ticket_id)
 
 
-def _admit(unit: Unit, credential: str, at: Instant) -> tuple[Principal, Agreement]:
-    principal = authenticate_in(unit, credential, at=at).principal
+def _agreement(unit: Unit, principal: Principal) -> Agreement:
     peer = peer_of(principal)
     agreement = None if peer is None else find_agreement(unit, principal.tenant_id, peer)
     if agreement is None:
         raise OutcomeSourceError(f"there is no agreement with `{principal.id[:80]}`")
-    return principal, agreement
+    return agreement
 
 
 def _in_our_words(content: bytes, translation: Translation) -> bytes:
@@ -79,10 +89,12 @@ def _in_our_words(content: bytes, translation: Translation) -> bytes:
     return msgspec.json.encode({**kept, "rule_ids": list(rules)})
 
 
-def _to_people(tools: Tools, tenant_id: TenantId, review: ManualReview, at: Instant) -> str:
+def _to_people(tools: Tools, caller: Caller, review: ManualReview) -> str:
+    tenant_id, at = caller.tenant_id, caller.at
     ticket = _ticket(tools, tenant_id, review, at)
 
     def work(unit: Unit) -> None:
+        confirm(unit, caller)
         if _verify_asked(unit, tools, tenant_id, review.signal):
             return
         open_review_in(unit, ticket)

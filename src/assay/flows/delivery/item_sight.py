@@ -19,8 +19,6 @@ from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
 from assay.ports.delivery_store import DeliveredAnswer
 
-__all__ = ["WITHHELD", "hidden_items", "is_hidden", "pair_without_output", "without_output"]
-
 WITHHELD = "withheld: the output is below your floor"
 
 

@@ -24,8 +24,6 @@ from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
 
-__all__ = ["judge_success", "judged_now", "may_be_judged", "wrong_rules"]
-
 
 def judge_success(tools: Tools, tenant_id: TenantId, signal: Signal) -> Success | None:
     """The finding about a success of an answer of ours; None for any other signal. Replays run here, in no commit."""

@@ -1,35 +1,26 @@
-"""An operator says where events are posted: add, remove, look, and ask once more for events that were given up."""
+"""Webhooks: add, remove and list them, and post again the events that were given up."""
 
-from collections.abc import Iterable
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from assay.delivery.webhook import MOST_ATTEMPTS, Webhook, render_webhook_key
+from assay.delivery.webhook import MOST_ATTEMPTS, Webhook, render_webhook_key, verify_webhook_target
 from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text, text_of
 from assay.flows.errors import NotFoundError
+from assay.flows.identity.authenticate import confirm
+from assay.flows.request import Option, Page, Paged, Request, cut, next_cursor, read_number
 from assay.flows.tools import Tools
-from assay.kernel.ids import PrincipalId, TenantId
+from assay.identity.caller import Caller
+from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.webhook_store import EndedWebhook, Letter, LetterState, StoredWebhook
 
-__all__ = [
-    "AddedWebhook",
-    "ShownWebhook",
-    "add_webhook",
-    "cursor_name",
-    "list_dead",
-    "list_webhooks",
-    "load_webhook",
-    "remove_webhook",
-    "replay_webhook",
-]
-
 _ID_BYTES = 12
 _MOST_LETTERS = 10_000
-_MOST_SHOWN = 1000
+_WebhookName = Annotated[str, Meta(description="The id of a webhook."), Option(metavar="ID")]
 
 
 class AddedWebhook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,44 +46,96 @@ def cursor_name(webhook_id: str) -> str:
     return f"webhook:{webhook_id}"
 
 
-def add_webhook(
-    tools: Tools, tenant_id: TenantId, url: str, types: Iterable[str] = (), *, by: PrincipalId, at: Instant
-) -> AddedWebhook:
-    """From the event of its own adding on, by which a receiver sees that it is heard."""
-    webhook = Webhook(
-        webhook_id=f"whk_{tools.entropy.token(_ID_BYTES).hex()}",
-        url=url,
-        types=tuple(sorted(types)),
-        added_by=by,
-        added_at=at,
-    )
-
-    def work(unit: Unit) -> None:
-        event = news(EntryKind.WEBHOOK_ADDED, webhook.webhook_id, {"webhook_id": webhook.webhook_id})
-        draft = delivery_entry(tenant_id, EntryKind.WEBHOOK_ADDED, webhook, at=at, events=(event,))
-        number = unit.ledger.append(draft).sequence_number
-        row = StoredWebhook(webhook_id=webhook.webhook_id, text=text_of(webhook), sequence_number=number)
-        unit.webhooks.add_webhook(tenant_id, row)
-        unit.outbox.confirm(tenant_id, cursor_name(webhook.webhook_id), unit.outbox.newest(tenant_id))
-
-    tools.database.write(work)
-    return AddedWebhook(webhook=webhook, public_key=_public_key(tools))
+class AddWebhook(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    url: Annotated[str, Meta(description="Where events are posted."), Option(form="argument", metavar="URL")]
+    types: Annotated[
+        tuple[str, ...],
+        Meta(description="Types of events, such as `rca.triggered`; without it, all."),
+        Option(flag="--type"),
+    ] = ()
 
 
-def remove_webhook(tools: Tools, tenant_id: TenantId, webhook_id: str, *, by: PrincipalId, at: Instant) -> Webhook:
-    """Nothing is posted there any more; what was is still on record."""
+class ListWebhooks(Paged, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which page of the webhooks."""
+
+
+class RemoveWebhook(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    webhook_id: _WebhookName
+
+
+class ListDead(Paged, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    webhook_id: _WebhookName
+
+
+class ReplayWebhook(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    webhook_id: _WebhookName
+    after: Annotated[
+        Annotated[int, Meta(ge=0, le=2**53 - 1)] | None,
+        Meta(description="Post all events after this position again, delivered or not."),
+        Option(metavar="POSITION"),
+    ] = None
+
+
+class Replayed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How many events are due again."""
+
+    webhook_id: str
+    due: int
+
+
+def add_webhook(tools: Tools, caller: Caller, request: AddWebhook) -> AddedWebhook:
+    """Post events to a URL from now on, signed; the result holds the key by which the receiver verifies them.
+
+    The first event is that of the webhook's own adding. A private or loopback host and plain http need
+    `delivery.webhook_hosts` in assay.toml; a link-local address is refused.
+    """
+    verify_webhook_target(request.url)
+    tenant_id, at = caller.tenant_id, caller.at
+    webhook_id = f"whk_{tools.entropy.token(_ID_BYTES).hex()}"
 
     def work(unit: Unit) -> Webhook:
+        webhook = Webhook(
+            webhook_id=webhook_id,
+            url=request.url,
+            types=tuple(sorted(request.types)),
+            added_by=confirm(unit, caller).principal.id,
+            added_at=at,
+        )
+        event = news(EntryKind.WEBHOOK_ADDED, webhook_id, {"webhook_id": webhook_id})
+        draft = delivery_entry(tenant_id, EntryKind.WEBHOOK_ADDED, webhook, at=at, events=(event,))
+        number = unit.ledger.append(draft).sequence_number
+        row = StoredWebhook(webhook_id=webhook_id, text=text_of(webhook), sequence_number=number)
+        unit.webhooks.add_webhook(tenant_id, row)
+        unit.outbox.confirm(tenant_id, cursor_name(webhook_id), unit.outbox.newest(tenant_id))
+        return webhook
+
+    return AddedWebhook(webhook=tools.database.write(work), public_key=_public_key(tools))
+
+
+def remove_webhook(tools: Tools, caller: Caller, request: RemoveWebhook) -> Webhook:
+    """Remove a webhook: nothing is posted there any more. What was posted stays in the ledger."""
+    tenant_id, webhook_id = caller.tenant_id, request.webhook_id
+
+    def work(unit: Unit) -> Webhook:
+        by = confirm(unit, caller).principal.id
         webhook = load_webhook(unit, tenant_id, webhook_id)
         told = {"webhook_id": webhook_id, "removed_by": by}
         event = news(EntryKind.WEBHOOK_REMOVED, webhook_id, {"webhook_id": webhook_id})
-        draft = delivery_entry(tenant_id, EntryKind.WEBHOOK_REMOVED, told, at=at, events=(event,))
+        draft = delivery_entry(tenant_id, EntryKind.WEBHOOK_REMOVED, told, at=caller.at, events=(event,))
         number = unit.ledger.append(draft).sequence_number
-        ended = EndedWebhook(webhook_id=webhook_id, by=by, ended_at=at, sequence_number=number)
+        ended = EndedWebhook(webhook_id=webhook_id, by=by, ended_at=caller.at, sequence_number=number)
         unit.webhooks.end_webhook(tenant_id, ended)
         return webhook
 
     return tools.database.write(work)
+
+
+def webhooks(tools: Tools, caller: Caller, request: ListWebhooks) -> Page[ShownWebhook]:
+    """List webhooks, the oldest first, each with its position in the events and how many were given up."""
+    start = read_number("webhooks", request.cursor)
+    found = list_webhooks(tools, caller.tenant_id)
+    end = start + request.limit
+    return Page(items=found[start:end], next=next_cursor("webhooks", end) if len(found) > end else None)
 
 
 def list_webhooks(tools: Tools, tenant_id: TenantId) -> tuple[ShownWebhook, ...]:
@@ -105,35 +148,34 @@ def list_webhooks(tools: Tools, tenant_id: TenantId) -> tuple[ShownWebhook, ...]
     return tools.database.read(work)
 
 
-def list_dead(tools: Tools, tenant_id: TenantId, webhook_id: str) -> tuple[Letter, ...]:
-    """The events that were given up, in order, each with the reason of the last attempt."""
+def dead_events(tools: Tools, caller: Caller, request: ListDead) -> Page[Letter]:
+    """List the events that were given up, in order, each with the reason of the last attempt."""
+    after = read_number("dead_events", request.cursor)
 
     def work(unit: Unit) -> tuple[Letter, ...]:
-        load_webhook(unit, tenant_id, webhook_id)
-        return _given_up(unit, tenant_id, webhook_id, limit=_MOST_SHOWN)
+        load_webhook(unit, caller.tenant_id, request.webhook_id)
+        return _given_up(unit, caller.tenant_id, request.webhook_id, limit=_MOST_LETTERS)
 
-    return tools.database.read(work)
+    found = [one for one in tools.database.read(work) if one.position > after]
+    return cut("dead_events", found, request.limit, lambda one: one.position)
 
 
-def replay_webhook(
-    tools: Tools,
-    tenant_id: TenantId,
-    webhook_id: str,
-    *,
-    after: int | None = None,
-    by: PrincipalId,
-    at: Instant,
-) -> int:
-    """Have what was given up posted again, or with `after` all events after that place; how many are due now."""
+def replay_webhook(tools: Tools, caller: Caller, request: ReplayWebhook) -> Replayed:
+    """Post again what was given up, or with `after` all events after a position; message ids stay the same."""
+    tenant_id, webhook_id, at = caller.tenant_id, request.webhook_id, caller.at
 
-    def work(unit: Unit) -> int:
+    def work(unit: Unit) -> Replayed:
+        by = confirm(unit, caller).principal.id
         webhook = load_webhook(unit, tenant_id, webhook_id)
-        due = _dead(unit, tenant_id, webhook_id, at) if after is None else _past(unit, tenant_id, webhook, after, at)
+        if request.after is None:
+            due = _dead(unit, tenant_id, webhook_id, at)
+        else:
+            due = _past(unit, tenant_id, webhook, request.after, at)
         for letter in due:
             unit.webhooks.put_letter(tenant_id, letter)
-        told = {"webhook_id": webhook_id, "after": after, "events": len(due), "asked_by": by}
+        told = {"webhook_id": webhook_id, "after": request.after, "events": len(due), "asked_by": by}
         unit.ledger.append(delivery_entry(tenant_id, EntryKind.WEBHOOK_REPLAYED, told, at=at))
-        return len(due)
+        return Replayed(webhook_id=webhook_id, due=len(due))
 
     return tools.database.write(work)
 

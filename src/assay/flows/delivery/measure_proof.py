@@ -1,12 +1,17 @@
 """The proof of this node's own code: annotations counted against the rule registry, and kept (PRAMANA 6.3)."""
 
-from collections.abc import Mapping
+from typing import Annotated
+
+from msgspec import Meta
 
 from assay.delivery.rule import RuleSource
 from assay.flows.delivery.delivery_entry import delivery_entry
-from assay.flows.delivery.register_query import load_queries
+from assay.flows.delivery.query_types import load_queries
 from assay.flows.delivery.rule_rows import load_registry
+from assay.flows.identity.authenticate import confirm
+from assay.flows.request import Request
 from assay.flows.tools import Tools
+from assay.identity.caller import Caller
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
@@ -16,26 +21,27 @@ from assay.ports.registry_store import ProofRecord
 from assay.registry.documents import ProofDocument, render_document
 from assay.registry.proof_scan import RuleFact, prove, scan_texts
 
-__all__ = ["capabilities_to_cover", "measure_proof", "rule_facts"]
-
 # These are carried out by the node's own engines, not by code that could be annotated with their ids.
 _ENGINES = (RuleSource.GRAPH, RuleSource.CONTRACT)
 
 
-def measure_proof(
-    tools: Tools, tenant_id: TenantId, texts: Mapping[str, str], *, by: PrincipalId, at: Instant
-) -> ProofDocument:
-    """Measure PROOF and put it on record; `texts` are the sources by path. The caller has authenticated `by`."""
-    annotations = scan_texts(texts)
+class MeasureProof(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    texts: Annotated[dict[str, str], Meta(description="The source files by their paths.")]
+
+
+def measure_proof(tools: Tools, caller: Caller, request: MeasureProof) -> ProofDocument:
+    """Measure which certified rules source files implement, and record it: the proof strand of this node."""
+    annotations, tenant_id = scan_texts(request.texts), caller.tenant_id
 
     def work(unit: Unit) -> ProofDocument:
+        by = confirm(unit, caller).principal.id
         found = prove(
             rule_facts(unit, tenant_id),
             annotations,
             capabilities=capabilities_to_cover(unit, tenant_id),
             threshold_pct=tools.delivery.proof_threshold_pct,
         )
-        _keep(unit, tools, tenant_id, found, by, at)
+        _keep(unit, tools, tenant_id, found, by, caller.at)
         return found
 
     return tools.database.write(work)

@@ -37,8 +37,6 @@ from assay.ports.delivery_store import AskedPeople, OpenedItem
 from assay.ports.plugin import PluginPost
 from assay.review.ticket import Ticket
 
-__all__ = ["Asked", "ask_at_once", "ask_people", "open_rootcause_in", "recent_signals"]
-
 # Who reads a ticket about a root cause, and the item itself.
 _READERS = (BuiltInRole.ADMIN, BuiltInRole.AUDITOR, BuiltInRole.OPERATOR, BuiltInRole.REVIEWER)
 _UNKNOWN = "not known: the outcome named no answer of this node"
@@ -132,7 +130,7 @@ def ask_at_once(unit: Unit, tools: Tools, tenant_id: TenantId, item: WorkItem, *
 
 def _ask(tools: Tools, tenant_id: TenantId, item: WorkItem, at: Instant) -> Asked:
     item = tools.database.read(lambda unit: _with_advice(unit, tools, tenant_id, item))
-    thought, problem = _hypothesis(tools.delivery.plugin, item)
+    thought, problem = _hypothesis(tools.delivery.plugin, tenant_id, item)
     if thought is not None and tools.delivery.plugin is not None:
         plugin_id = tools.delivery.plugin.card.plugin_id
         item = msgspec.structs.replace(item, plugin_id=plugin_id, purva_paksha=thought)
@@ -174,15 +172,16 @@ def _record_asked(unit: Unit, item: WorkItem, ticket: Ticket, *, by: PrincipalId
     unit.delivery.add_asked(tenant_id, row)
 
 
-def _hypothesis(post: PluginPost | None, item: WorkItem) -> tuple[PurvaPaksha | None, str | None]:
+def _hypothesis(post: PluginPost | None, tenant_id: TenantId, item: WorkItem) -> tuple[PurvaPaksha | None, str | None]:
     """What the plugin thinks, or why it does not say; a rule out of its scope is never told to it (PRAMANA 14.4)."""
     if post is None or not _is_in_scope(post, item):
         return None, None
     hint = CategoryHint.UNKNOWN if item.suggestion is None else CategoryHint(item.suggestion.ranking[0].value)
     request = ask_plugin(post.card, plugin_request(item, hint))
     owner = f"plugin {post.card.plugin_id}"
+    plugin = post.plugin_of(tenant_id)
     # Its reply is read there, too: whatever a plugin gives back, people are asked.
-    said = run_within(post.seconds, {owner: lambda: parse_reply(post.plugin.infer(request), request)})[owner]
+    said = run_within(post.seconds, {owner: lambda: parse_reply(plugin.infer(request), request)})[owner]
     if isinstance(said, Late):
         return None, f"plugin `{post.card.plugin_id}` said nothing in {post.seconds:g} s"
     if isinstance(said, DeliveryError):

@@ -16,14 +16,13 @@ from assay.delivery.trigger import Watch
 from assay.flows.delivery.delivery_entry import read_text
 from assay.flows.delivery.rule_counters import counters_of, load_counters, tally_of, watch_of
 from assay.flows.delivery.rule_proofs import find_granted
-from assay.flows.identity.authenticate import authenticate_in
+from assay.flows.identity.authenticate import confirm
+from assay.identity.caller import Caller, Via
 from assay.identity.principal import Principal
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.delivery_store import RuleCounters, RuleSignal, StoredSignal
-
-__all__ = ["OutcomeBatch", "Standing"]
 
 
 class Standing(NamedTuple):
@@ -41,7 +40,7 @@ class OutcomeBatch:
         self.unit = unit
         self._stored: dict[tuple[TenantId, str], StoredSignal] = {}
         self._added: dict[tuple[TenantId, str], tuple[Signal, int]] = {}
-        self._senders: dict[str, Principal] = {}
+        self._senders: dict[tuple[Via, str], Principal] = {}
         self._grants: dict[tuple[TenantId, PrincipalId], tuple[ReporterGrant, ...]] = {}
         self._allowed: set[tuple[TenantId, PrincipalId, RuleId]] = set()
         self._versions: dict[tuple[TenantId, RuleId], int] = {}
@@ -71,11 +70,12 @@ class OutcomeBatch:
         row = self._stored.get((tenant_id, signal_id))
         return None if row is None else (read_text(row.text, Signal), row.sequence_number)
 
-    def sender(self, credential: str, *, at: Instant) -> Principal:
-        """Whom the credential proves in this unit: who lost it meanwhile has reported nothing."""
-        known = self._senders.get(credential)
+    def sender(self, caller: Caller, *, at: Instant) -> Principal:
+        """The caller's principal as confirmed in this unit: a credential that ended meanwhile reports nothing."""
+        proof = caller.via, caller.credential_id
+        known = self._senders.get(proof)
         if known is None:
-            known = self._senders[credential] = authenticate_in(self.unit, credential, at=at).principal
+            known = self._senders[proof] = confirm(self.unit, caller.as_of(at)).principal
         return known
 
     def verify_reporter(self, sender: Principal, signal: Signal) -> None:

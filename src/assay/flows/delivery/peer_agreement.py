@@ -3,22 +3,23 @@
 A peer is known by the name of its principal: `service:harbour` speaks for the peer `harbour`, and for no other.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from assay.delivery.federate import Agreement, registry_for_peer, report_for_peer
+from msgspec import Meta
+
+from assay.delivery.federate import Agreement, parse_agreement, registry_for_peer, report_for_peer
 from assay.delivery.strand import StrandRegistry, StrandReport, is_private
 from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text, text_of
 from assay.flows.errors import NotFoundError
-from assay.flows.identity.admit_principal import admit_principal
+from assay.flows.identity.authenticate import confirm
+from assay.flows.request import Document, Request
 from assay.flows.tools import Tools
-from assay.identity.principal import BuiltInRole, Principal, PrincipalKind
+from assay.identity.caller import Caller
+from assay.identity.principal import Principal, PrincipalKind
 from assay.kernel.ids import TenantId
-from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.peer_store import RecordedAgreement
-
-__all__ = ["Marks", "agree_with_peer", "find_agreement", "marked_for", "peer_of", "show_agreement"]
 
 
 class Marks(NamedTuple):
@@ -28,32 +29,49 @@ class Marks(NamedTuple):
     strands: StrandReport
 
 
-def agree_with_peer(tools: Tools, agreement: Agreement, *, credential: str, at: Instant) -> Agreement:
-    """It takes the place of what was agreed with that peer before; the rules on our side must be known here."""
+class AgreeWithPeer(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    agreement: Annotated[
+        bytes,
+        Meta(description="`peer`, `rules` (pairs of theirs and ours), `strands`, and `keys` (public keys in hex)."),
+        Document(kind=Agreement),
+    ]
+
+
+class ShowPeer(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    peer: Annotated[str, Meta(description="The name of the other organisation.")]
+
+
+def agree_with_peer(tools: Tools, caller: Caller, request: AgreeWithPeer) -> Agreement:
+    """Record what was agreed with another organisation, in place of what was agreed before.
+
+    The rules on our side must be in the rule registry.
+    """
+    agreement, tenant_id = parse_agreement(request.agreement), caller.tenant_id
 
     def work(unit: Unit) -> Agreement:
-        by = admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at)
+        by = confirm(unit, caller).principal.id
         for _, ours in agreement.rules:
-            if unit.delivery.latest_version(by.tenant_id, ours) is None:
+            if unit.delivery.latest_version(tenant_id, ours) is None:
                 raise NotFoundError(f"the registry knows no rule `{ours[:80]}`")
         event = news(EntryKind.PEER_AGREED, agreement.peer, {"peer": agreement.peer})
-        draft = delivery_entry(by.tenant_id, EntryKind.PEER_AGREED, agreement, at=at, events=(event,))
+        draft = delivery_entry(tenant_id, EntryKind.PEER_AGREED, agreement, at=caller.at, events=(event,))
         row = RecordedAgreement(
             peer=agreement.peer,
             text=text_of(agreement),
-            by=by.id,
+            by=by,
             sequence_number=unit.ledger.append(draft).sequence_number,
         )
-        unit.peers.add_agreement(by.tenant_id, row)
+        unit.peers.add_agreement(tenant_id, row)
         return agreement
 
     return tools.database.write(work)
 
 
-def show_agreement(tools: Tools, tenant_id: TenantId, peer: str) -> Agreement:
-    found = tools.database.read(lambda unit: find_agreement(unit, tenant_id, peer))
+def peer(tools: Tools, caller: Caller, request: ShowPeer) -> Agreement:
+    """Show the agreement in force with another organisation."""
+    found = tools.database.read(lambda unit: find_agreement(unit, caller.tenant_id, request.peer))
     if found is None:
-        raise NotFoundError(f"tenant `{tenant_id}` has no agreement with `{peer[:80]}`")
+        raise NotFoundError(f"tenant `{caller.tenant_id}` has no agreement with `{request.peer[:80]}`")
     return found
 
 

@@ -17,8 +17,6 @@ from assay.ports.events import OutboxEvent
 from assay.ports.webhook_sender import Sent, WebhookSender
 from assay.ports.webhook_store import Letter, LetterState
 
-__all__ = ["Interrupted", "post_due", "post_event"]
-
 _LONGEST_PROBLEM = 300
 # Waits so many seconds, and says whether to go on afterwards.
 Wait = Callable[[float], bool]

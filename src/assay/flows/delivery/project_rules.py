@@ -31,8 +31,6 @@ from assay.verdicts.graph.graph import KnowledgeGraph
 from assay.verdicts.graph.node import Rule
 from assay.verdicts.graph.obligation import Obligation
 
-__all__ = ["GRAPH_DOMAIN", "graph_rule_id", "project_contract", "project_graph"]
-
 # What a graph is about, where its metadata does not say.
 GRAPH_DOMAIN = "compliance"
 _GRAPH_REF = "graph"

@@ -26,8 +26,6 @@ from assay.kernel.json_text import JsonValue
 from assay.ports.ids import Entropy
 from assay.ports.service_client import ServiceClient
 
-__all__ = ["Connect", "ProxyAnswerer"]
-
 Connect = Callable[[], AbstractContextManager[ServiceClient]]
 _PREFIX = "/api/v2/pramana"
 _GOOD = range(200, 300)

@@ -14,8 +14,6 @@ from assay.delivery.sense import SenseEvent, StandardEvent, render_event
 from assay.flows.delivery.delivery_entry import text_of
 from assay.kernel.ledger import Event
 
-__all__ = ["ReadySignal", "generated_event", "make_ready"]
-
 _MOST_REPEATED = 16
 _GENERATED = StandardEvent.PHALA_GENERATED.value
 

@@ -14,11 +14,11 @@ from assay.delivery.twowrong import Success
 from assay.flows.delivery.delivery_entry import read_text
 from assay.flows.delivery.rule_counters import tally_of
 from assay.flows.delivery.rule_proofs import check_rows
+from assay.flows.request import Request
 from assay.flows.tools import Tools
+from assay.identity.caller import Caller
 from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
-
-__all__ = ["Recount", "recount_rules"]
 
 
 class Recount(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,8 +33,16 @@ class Recount(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return not self.problems
 
 
-def recount_rules(tools: Tools, tenant_id: TenantId) -> Recount:
-    """On one state of the database, however much is reported meanwhile."""
+class RecountRules(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every rule of the tenant."""
+
+
+def recount_rules(tools: Tools, caller: Caller, request: RecountRules) -> Recount:  # noqa: ARG001 - asks nothing
+    """Count every outcome again and compare with the counters, and each row about a rule with its entry.
+
+    All of it is read from one state of the database.
+    """
+    tenant_id = caller.tenant_id
 
     def work(unit: Unit) -> Recount:
         stored = {RuleId(one.rule_id): tally_of(one) for one in unit.delivery.counters(tenant_id)}

@@ -21,8 +21,6 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.delivery_store import AnswerFinding
 
-__all__ = ["remark_answers"]
-
 
 def remark_answers(unit: Unit, tenant_id: TenantId, conclusion: Conclusion, *, service: str) -> tuple[Remark, ...]:
     """In the commit of the conclusion. The specified counters stay as they are; `tainted_success` may grow."""

@@ -1,64 +1,199 @@
 """PHALA: what came of an answer reaches the rules that caused it, once, and durably (PRAMANA 7.4).
 
-sender -> signals -> known? -> may this sender? -> `report_posts`, for all who report at the same time together
+caller -> signal, completed from its answer where it may be -> known? -> may this sender? -> `report_posts`
+All who report at the same time share a commit.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Annotated
 
-from assay.delivery.outcome import parse_outcome
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from assay.delivery.annotate import Annotation
+from assay.delivery.complete import complete_outcome, find_incomplete, names_rules
+from assay.delivery.errors import OutcomeAnswerError, OutcomeConflictError, OutcomeSourceError
+from assay.delivery.outcome import Outcome, ReporterGrant, Signal, parse_outcome
+from assay.flows.answer_once import KeyedRequest
+from assay.flows.delivery.answer_record import get_proven
 from assay.flows.delivery.count_outcome import Reported
+from assay.flows.delivery.delivery_entry import read_text
 from assay.flows.delivery.judge_success import judge_success, may_be_judged
 from assay.flows.delivery.ready_signal import make_ready
 from assay.flows.delivery.report_posts import Post, report_posts
-from assay.flows.delivery.sender_shelf import Sender
-from assay.flows.identity.authenticate import authenticate_in
+from assay.flows.delivery.rule_proofs import find_granted
+from assay.flows.identity.authenticate import confirm, require_credential
+from assay.flows.request import KEY_HEADER, BulkLine, Document, Done, Header, Option, Request
 from assay.flows.tools import Tools
-from assay.kernel.errors import Error
-from assay.kernel.instant import Instant
+from assay.identity.caller import Caller
+from assay.identity.principal import Principal
+from assay.kernel.errors import Blame, Error
+from assay.kernel.json_text import JsonValue
+from assay.ports.database import Unit
 
-__all__ = ["Told", "report_each", "report_in_turn", "report_outcome", "report_outcomes"]
-
-
-class Told(NamedTuple):
-    """A signal as it came, when, and by which credential."""
-
-    content: bytes
-    credential: str
-    at: Instant
-    idempotency_key: str | None = None
+LINES = "application/x-ndjson"
 
 
-def report_outcome(
-    tools: Tools, content: bytes, *, credential: str, idempotency_key: str | None = None, at: Instant
-) -> Reported:
-    """One signal; refused whole without a credential, malformed, or for a rule not granted or not known."""
-    [done] = report_outcomes(tools, [(content, idempotency_key)], credential=credential, at=at)
+class OutcomeReport(Struct, frozen=True, kw_only=True):
+    """The members of PRAMANA 7.4.1. With `answer_id` of an answer of this node, all but `outcome` may be left out and
+    is then what the answer says of itself; without it, they are all needed as there.
+    """
+
+    outcome: Outcome
+    answer_id: str | UnsetType = UNSET
+    signal_type: str | UnsetType = UNSET
+    rule_id: str | UnsetType = UNSET
+    rule_ids: tuple[str, ...] | UnsetType = UNSET
+    applied_by: str | UnsetType = UNSET
+    query_context: str | UnsetType = UNSET
+    strands_available: tuple[str, ...] | UnsetType = UNSET
+    strand_missing: tuple[str, ...] | UnsetType = UNSET
+    authenticity_level: str | UnsetType = UNSET
+    rca_triggered: bool | UnsetType = UNSET
+    two_wrong_flag: bool | UnsetType = UNSET
+    timestamp: str | UnsetType = UNSET
+    session_id: str | UnsetType = UNSET
+    batch_id: str | UnsetType = UNSET
+
+
+class PhalaSignal(Struct, frozen=True, kw_only=True):
+    """The members of PRAMANA 7.4.1, and `answer_id` of an answer of this node; `rca_triggered` is read and ignored."""
+
+    signal_type: str
+    applied_by: str
+    outcome: Outcome
+    strands_available: tuple[str, ...]
+    authenticity_level: str
+    timestamp: str
+    rule_id: str | UnsetType = UNSET
+    rule_ids: tuple[str, ...] | UnsetType = UNSET
+    query_context: str | UnsetType = UNSET
+    strand_missing: tuple[str, ...] | UnsetType = UNSET
+    rca_triggered: bool | UnsetType = UNSET
+    two_wrong_flag: bool | UnsetType = UNSET
+    session_id: str | UnsetType = UNSET
+    batch_id: str | UnsetType = UNSET
+    answer_id: str | UnsetType = UNSET
+
+
+SignalKey = Annotated[
+    str | None,
+    Meta(description="Your own name of the signal: sent again under it, it counts once."),
+    Header(KEY_HEADER),
+]
+
+
+class ReportOutcome(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    signal: Annotated[bytes, Meta(description="The PHALA signal."), Document(kind=OutcomeReport, metavar="FILE|-")]
+    whole: Annotated[
+        bool, Meta(description="Refuse a signal that leaves out what its answer says."), Option(hidden=True)
+    ] = False
+    idempotency_key: SignalKey = None
+
+
+class ReportOutcomes(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    signals: Annotated[
+        bytes,
+        Meta(description="One whole PHALA signal in each line."),
+        Document(kind=PhalaSignal, media_type=LINES, metavar="FILE|-"),
+    ]
+
+
+def outcome(tools: Tools, caller: Caller, request: ReportOutcome) -> Done[Reported]:
+    """Report what came of an answer to the rules that caused it; the same signal again counts once.
+
+    Of an answer of this node, `answer_id` and `outcome` are enough: the rest is what the answer says of itself, and the
+    whole signal is recorded. What is told besides must agree with the answer.
+    """
+    require_credential(caller)
+    told = None if request.whole else find_incomplete(request.signal)
+
+    def report() -> Reported:
+        whole = request.signal
+        if told is not None:
+            whole = tools.database.read(lambda unit: _complete(unit, told, confirm(unit, caller)))
+        return report_signal(tools, caller, whole, request.idempotency_key)
+
+    try:
+        return _done(report())
+    except OutcomeConflictError:
+        if told is None or "timestamp" in told:
+            raise
+        # Sent twice at once, each had a time of its own; that of the first is known by now. Any other outcome of the
+        # same answer is refused again.
+        return _done(report())
+
+
+def report_outcomes(tools: Tools, caller: Caller, request: ReportOutcomes) -> tuple[BulkLine, ...]:
+    """Report outcomes in lines, in one commit; each line is counted or refused by itself, in order.
+
+    The same signal counts once, so lines that got no answer may be sent again.
+    """
+    require_credential(caller)
+    lines = [line for line in request.signals.splitlines() if line.strip()]
+    done: Sequence[Reported | Error]
+    try:
+        done = _write(tools, [_read_judged(tools, caller, line) for line in lines])
+    except Error as refusal:
+        # The unit of work as a whole, as where the database stayed busy: nothing of it was counted.
+        done = [refusal] * len(lines)
+    return tuple(_line(number, one) for number, one in enumerate(done, 1))
+
+
+def report_each(
+    tools: Tools, jobs: Sequence[tuple[Caller, ReportOutcome]], _keyed: Sequence[KeyedRequest | None] = ()
+) -> list[Done[Reported] | Error | None]:
+    """Report signals of any senders that came at the same time: each is counted or refused by itself, in one commit.
+
+    None for a signal that has to be completed or whose answer may be computed again: it is reported by itself.
+    """
+    posts = [_read_quick(tools, caller, request) for caller, request in jobs]
+    done = iter(_write(tools, [post for post in posts if post is not None]))
+    return [None if post is None else _told(next(done)) for post in posts]
+
+
+def report_signal(tools: Tools, caller: Caller, content: bytes, key: str | None = None) -> Reported:
+    """Report one whole signal; refused if malformed, or for a rule not granted or not known."""
+    post = _judge(tools, _read(tools, caller, content, key))
+    [done] = tools.delivery.reports.write(tools.database, post, report_posts, weight=len(post.signals))
     return done
 
 
-def report_outcomes(
-    tools: Tools, contents: Sequence[tuple[bytes, str | None]], *, credential: str, at: Instant
-) -> tuple[Reported, ...]:
-    """Many of one sender, each with its idempotency key, in one commit: all of them count, or none."""
-    post = _judge(tools, _read_post(tools, contents, credential=credential, at=at))
-    return tools.delivery.reports.write(tools.database, post, report_posts, weight=len(post.signals))
+def _done(reported: Reported) -> Done[Reported]:
+    return Done(value=reported, is_new=reported.is_new)
 
 
-def report_each(tools: Tools, told: Sequence[Told]) -> list[Reported | Error | None]:
-    """Signals that came at the same time, of whomever: each is counted or refused by itself, all in one commit.
-
-    None for one whose answer may be worked out again: that may take its time, so it is reported by itself.
-    """
-    posts = [_read_told(tools, one) for one in told]
-    is_quick = [isinstance(post, Error) or not _has_success(post) for post in posts]
-    done = iter(_write(tools, [post for post, quick in zip(posts, is_quick, strict=True) if quick]))
-    return [next(done) if quick else None for quick in is_quick]
+def _told(done: Reported | Error) -> Done[Reported] | Error:
+    return done if isinstance(done, Error) else _done(done)
 
 
-def report_in_turn(tools: Tools, told: Sequence[Told]) -> list[Reported | Error]:
-    """The same of one who waits for all of them: they count in their order, and none is left out."""
-    return _write(tools, [_read_judged(tools, one) for one in told])
+def _complete(unit: Unit, told: Mapping[str, JsonValue], caller: Caller) -> bytes:
+    sender, answer_id = caller.principal, str(told["answer_id"])
+    grant = find_granted(unit, sender.tenant_id, sender.id)
+    if grant is None or not grant.rules:
+        raise OutcomeSourceError(f"`{sender.id}` may not report outcomes of any rule")
+    if unit.delivery.find_answer(sender.tenant_id, answer_id) is None:
+        raise OutcomeAnswerError(f"expected an answer of this node, got `{answer_id[:80]}`")
+    # What is written into the ledger in the sender's place is what the ledger binds, not what a row says.
+    annotation = get_proven(unit, sender.tenant_id, answer_id).annotation
+    if not names_rules(told):
+        _require_all(sender, grant, annotation)
+    whole = complete_outcome(told, annotation, occurred_at=caller.at)
+    known = _find_told(unit, sender, parse_outcome(whole, sender=sender.id, at=caller.at))
+    return whole if known is None else complete_outcome(told, annotation, occurred_at=known.occurred_at)
+
+
+def _require_all(sender: Principal, grant: ReporterGrant, annotation: Annotation) -> None:
+    """No rule is named: a sender without a grant for one of them need not learn that it is behind the answer."""
+    if not all(grant.covers(ref.rule_id) for ref in annotation.rules):
+        raise OutcomeSourceError(f"`{sender.id}` may not report outcomes of every rule behind `{annotation.answer_id}`")
+
+
+def _find_told(unit: Unit, sender: Principal, signal: Signal) -> Signal | None:
+    """What this sender told of the same answer and rules: without a time, the same outcome again is that one."""
+    rows = unit.delivery.answer_signals(sender.tenant_id, str(signal.answer_id))
+    told = (read_text(row.text, Signal) for row in rows)
+    return next((one for one in told if one.sender == sender.id and set(one.rule_ids) & set(signal.rule_ids)), None)
 
 
 def _write(tools: Tools, posts: Sequence[Post | Error]) -> list[Reported | Error]:
@@ -69,43 +204,38 @@ def _write(tools: Tools, posts: Sequence[Post | Error]) -> list[Reported | Error
     return [post if isinstance(post, Error) else _only(next(done)) for post in posts]
 
 
-def _read_told(tools: Tools, told: Told) -> Post | Error:
-    try:
-        return _read_post(tools, [(told.content, told.idempotency_key)], credential=told.credential, at=told.at)
-    except Error as refusal:
-        return refusal
-
-
-def _read_judged(tools: Tools, told: Told) -> Post | Error:
-    post = _read_told(tools, told)
-    try:
-        return post if isinstance(post, Error) else _judge(tools, post)
-    except Error as refusal:
-        return refusal
-
-
 def _only(done: tuple[Reported, ...] | Error) -> Reported | Error:
     return done if isinstance(done, Error) else done[0]
 
 
-def _read_post(tools: Tools, contents: Sequence[tuple[bytes, str | None]], *, credential: str, at: Instant) -> Post:
-    """Who sends is a hint here; that the sender is who they say is found out in the commit."""
+def _read_quick(tools: Tools, caller: Caller, request: ReportOutcome) -> Post | Error | None:
+    try:
+        require_credential(caller)
+        if not request.whole and find_incomplete(request.signal) is not None:
+            return None
+        post = _read(tools, caller, request.signal, request.idempotency_key)
+    except Error as refusal:
+        return refusal
+    return None if _has_success(post) else post
 
-    def look() -> Sender:
-        return _sender_of(tools, credential, at)
 
-    sender = tools.delivery.senders.get(credential, look)
-    read = [parse_outcome(content, sender=sender[1], at=at, idempotency_key=key) for content, key in contents]
-    signals = [make_ready(signal, service=tools.delivery.service) for signal in read]
-    return Post(tools=tools, credential=credential, sender=sender, signals=signals, at=at)
+def _read_judged(tools: Tools, caller: Caller, content: bytes) -> Post | Error:
+    try:
+        return _judge(tools, _read(tools, caller, content))
+    except Error as refusal:
+        return refusal
+
+
+def _read(tools: Tools, caller: Caller, content: bytes, key: str | None = None) -> Post:
+    signal = parse_outcome(content, sender=caller.principal.id, at=caller.at, idempotency_key=key)
+    return Post(tools=tools, caller=caller, signals=[make_ready(signal, service=tools.delivery.service)])
 
 
 def _judge(tools: Tools, post: Post) -> Post:
     """The post with what is found about each success of an answer of ours; replays run here, outside any commit."""
     if not _has_success(post):
         return post
-    # Answering again is work that nobody gets for a credential that was only named.
-    tenant_id, _ = _sender_of(tools, post.credential, post.at)
+    tenant_id = post.caller.tenant_id
     judged = {one.signal.signal_id: judge_success(tools, tenant_id, one.signal) for one in post.signals}
     return post._replace(judged=judged)
 
@@ -115,6 +245,9 @@ def _has_success(post: Post) -> bool:
     return any(may_be_judged(ready.signal) for ready in post.signals)
 
 
-def _sender_of(tools: Tools, credential: str, at: Instant) -> Sender:
-    found = tools.database.read(lambda unit: authenticate_in(unit, credential, at=at)).principal
-    return found.tenant_id, found.id
+def _line(number: int, done: Reported | Error) -> BulkLine:
+    if not isinstance(done, Error):
+        return BulkLine(line=number, status="recorded" if done.is_new else "known", receipt=msgspec.to_builtins(done))
+    if done.blame is Blame.OURS:
+        raise done
+    return BulkLine(line=number, status="refused", code=done.code, problem=str(done))

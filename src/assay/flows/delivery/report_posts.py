@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from assay.delivery.attribute import find_same, verify_attribution
-from assay.delivery.errors import OutcomeAnswerError, OutcomeSourceError
+from assay.delivery.errors import OutcomeAnswerError
 from assay.delivery.outcome import Signal, verify_same
 from assay.delivery.rule import RuleId
 from assay.delivery.twowrong import Success
@@ -19,14 +19,12 @@ from assay.flows.delivery.delivery_entry import read_text
 from assay.flows.delivery.judge_success import judged_now
 from assay.flows.delivery.outcome_batch import OutcomeBatch
 from assay.flows.delivery.ready_signal import ReadySignal
-from assay.flows.delivery.sender_shelf import Sender
 from assay.flows.tools import Tools
+from assay.identity.caller import Caller
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
-
-__all__ = ["Post", "report_posts"]
 
 
 class Post(NamedTuple):
@@ -36,10 +34,8 @@ class Post(NamedTuple):
     """
 
     tools: Tools
-    credential: str
-    sender: Sender
+    caller: Caller
     signals: Sequence[ReadySignal]
-    at: Instant
     judged: Mapping[str, Success | None] = MappingProxyType({})
 
 
@@ -57,12 +53,12 @@ def report_posts(unit: Unit, posts: Sequence[Post]) -> list[tuple[Reported, ...]
     batch = OutcomeBatch(unit)
     told: defaultdict[TenantId, list[Signal]] = defaultdict(list)
     for post in posts:
-        told[post.sender[0]].extend(ready.signal for ready in post.signals)
+        told[post.caller.tenant_id].extend(ready.signal for ready in post.signals)
     for tenant_id, signals in told.items():
         batch.look(tenant_id, (signal.signal_id for signal in signals))
         batch.look_at_rules(tenant_id, (rule_id for signal in signals for rule_id in signal.rule_ids))
-    # A credential is looked at once, at the latest of the instants: it must have been good for all.
-    latest = max(post.at for post in posts)
+    # A credential is confirmed once, at the latest of the instants: it must have been good for all.
+    latest = max(post.caller.at for post in posts)
     answers = [_report(batch, post, at=latest) for post in posts]
     batch.store()
     return answers
@@ -77,11 +73,12 @@ def _report(batch: OutcomeBatch, post: Post, *, at: Instant) -> tuple[Reported, 
     except Error as refusal:
         # INVARIANT: nothing has been counted or written for this post, so the others may go on.
         return refusal
-    return tuple(_take(batch, post, step) for step in steps)
+    with batch.unit.ledger.under(post.caller.trace):
+        return tuple(_take(batch, post, step) for step in steps)
 
 
 def _take(batch: OutcomeBatch, post: Post, step: _Step) -> Reported:
-    tenant_id, _ = post.sender
+    tenant_id = post.caller.tenant_id
     if step.versions is not None:
         return count_outcome(batch, post.tools, tenant_id, step.ready, step.success, step.versions)
     told = step.told or step.ready.signal.signal_id
@@ -94,9 +91,7 @@ def _take(batch: OutcomeBatch, post: Post, step: _Step) -> Reported:
 
 def _examine(batch: OutcomeBatch, post: Post, *, at: Instant) -> list[_Step]:
     """Everything that can refuse a post, before any of it counts."""
-    sender = batch.sender(post.credential, at=at)
-    if (sender.tenant_id, sender.id) != post.sender:
-        raise OutcomeSourceError(f"expected the credential of `{post.sender[1]}`, got one of `{sender.id}`")
+    sender = batch.sender(post.caller, at=at)
     new: dict[str, Signal] = {}
     steps: list[_Step] = []
     for ready in post.signals:
@@ -119,7 +114,7 @@ def _examine(batch: OutcomeBatch, post: Post, *, at: Instant) -> list[_Step]:
 
 def _judged(batch: OutcomeBatch, post: Post, signal: Signal) -> Success | None:
     found = post.judged.get(signal.signal_id)
-    return None if found is None else judged_now(batch.unit, post.sender[0], found)
+    return None if found is None else judged_now(batch.unit, post.caller.tenant_id, found)
 
 
 def _known(batch: OutcomeBatch, tenant_id: TenantId, signal: Signal) -> Signal | None:

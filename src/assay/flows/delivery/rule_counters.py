@@ -7,8 +7,6 @@ from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
 from assay.ports.delivery_store import RuleCounters
 
-__all__ = ["counters_of", "load_counters", "tally_of", "watch_of"]
-
 
 def load_counters(unit: Unit, tenant_id: TenantId, rule_id: RuleId) -> RuleCounters:
     """Where the rule stands; one of which nothing was reported stands at nothing."""

@@ -23,8 +23,6 @@ from assay.ports.database import Unit
 from assay.ports.delivery_store import CertifiedRule, RecordedRule
 from assay.ports.ledger_store import StoredEntry
 
-__all__ = ["RuleProofs", "check_rows", "find_granted"]
-
 # A graph and a contract bring their rules with them, under the entry that brought them into use.
 _BROUGHT_BY = {RuleSource.GRAPH: EntryKind.GRAPH_ACTIVATED, RuleSource.CONTRACT: EntryKind.CONTRACT_RELEASED}
 

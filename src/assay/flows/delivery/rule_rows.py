@@ -1,6 +1,6 @@
 """Rules to the store and back: a version with its content, a certification, and the registry they amount to."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from assay.delivery.rule import Certification, RuleId, RuleRegistry, RuleVersion, fold_rules
 from assay.flows.delivery.delivery_entry import delivery_entry, news, text_of
@@ -11,29 +11,26 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.delivery_store import CertifiedRule, RecordedRule
 
-__all__ = ["add_certification", "add_version", "content_of", "load_registry", "load_rules"]
-
 
 def load_rules(unit: Unit, tenant_id: TenantId, rule_ids: Iterable[str]) -> RuleRegistry:
     """The registry as far as these rules go; one that is not known is simply not in it."""
-    facts: list[RuleVersion | Certification] = []
-    proofs = RuleProofs(unit, tenant_id)
-    for rule_id in dict.fromkeys(rule_ids):
-        versions = unit.delivery.rule_versions(tenant_id, rule_id)
-        facts += map(proofs.version, versions)
-        if versions:
-            facts += map(proofs.certification, unit.delivery.certifications(tenant_id, rule_id))
-    return fold_rules(facts)
+    names = tuple(dict.fromkeys(rule_ids))
+    versions = unit.delivery.versions_of(tenant_id, names)
+    certified = unit.delivery.certifications_of(tenant_id, {row.rule_id for row in versions})
+    return _fold(unit, tenant_id, versions, certified)
 
 
 def load_registry(unit: Unit, tenant_id: TenantId) -> RuleRegistry:
     """All rules of the tenant, read in two passes however many they are, each with its entry."""
-    proofs = RuleProofs(unit, tenant_id)
     # Whole before the entries are looked up: a stream and another question would share one cursor.
-    versions, certified = (
-        tuple(unit.delivery.every_rule(tenant_id)),
-        tuple(unit.delivery.every_certification(tenant_id)),
-    )
+    versions = tuple(unit.delivery.every_rule(tenant_id))
+    return _fold(unit, tenant_id, versions, tuple(unit.delivery.every_certification(tenant_id)))
+
+
+def _fold(
+    unit: Unit, tenant_id: TenantId, versions: Sequence[RecordedRule], certified: Sequence[CertifiedRule]
+) -> RuleRegistry:
+    proofs = RuleProofs(unit, tenant_id)
     proofs.read_entries([*(row.sequence_number for row in versions), *(row.sequence_number for row in certified)])
     return fold_rules(map(proofs.certification, certified), fold_rules(map(proofs.version, versions)))
 

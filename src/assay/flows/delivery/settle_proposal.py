@@ -11,8 +11,6 @@ from assay.review.answer import Answer
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
-__all__ = ["settle_proposal"]
-
 _ACCEPT = "accept"
 
 

@@ -38,8 +38,6 @@ from assay.review.kind import TicketKind
 from assay.review.settle import Settlement
 from assay.review.ticket import TICKET_ENTROPY_BYTES, Ticket, TicketDraft, open_ticket, ticket_id_from
 
-__all__ = ["read_conclusion", "settle_rootcause"]
-
 _LONGEST_LOGGED = 512 * 1024
 
 

@@ -35,8 +35,6 @@ from assay.delivery.strand import (
 from assay.flows.errors.delivery import StrandCheckError
 from assay.ports.answerer import StrandCheck
 
-__all__ = ["FrozenStrands", "FunctionStrand", "StrandFunction", "Strands"]
-
 StrandFunction = Callable[[Question, tuple[RuleRef, ...]], StrandResult | str | None]
 
 

@@ -10,8 +10,6 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.trainer import TrainingJob
 
-__all__ = ["Tended", "tend_delivery"]
-
 
 class Tended(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one round of housekeeping came to."""

@@ -20,8 +20,6 @@ from assay.ports.database import Unit
 from assay.ports.delivery_store import StoredPair, TrainingJobRow, TrainingResultRow
 from assay.ports.trainer import Trainer, TrainingJob, TrainingResult, TrainingState, TrainingStoppedError
 
-__all__ = ["ShownJob", "list_jobs", "run_training", "trigger_training"]
-
 _ID_HEX = 24
 
 

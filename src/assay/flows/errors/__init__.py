@@ -7,8 +7,6 @@ from typing import ClassVar
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["AnswerLostError", "FlowError", "NotFoundError", "RequestInHandError", "RequestKeyReusedError"]
-
 
 class FlowError(Error):
     """A journey ended early."""
@@ -39,6 +37,6 @@ class RequestInHandError(FlowError):
 
 
 class AnswerLostError(FlowError):
-    """The request took effect, and the process ended before its answer was kept; the ledger has what it appended."""
+    """The request took effect, and its answer is not kept: the process ended first, or an erasure removed it."""
 
     code = "request.answer_lost"

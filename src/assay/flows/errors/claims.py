@@ -18,21 +18,6 @@ FlowError
 from assay.flows.errors import FlowError
 from assay.kernel.errors import Blame
 
-__all__ = [
-    "ApproverRefusedError",
-    "CalibrationLineError",
-    "EvidenceErasedError",
-    "EvidenceSizeError",
-    "GatesBusyError",
-    "NotOriginError",
-    "NotResumableError",
-    "PolicyReleasedError",
-    "ReceivedOtherwiseError",
-    "SupersededBundleError",
-    "ThreadNameError",
-    "UnknownApproverError",
-]
-
 
 class NotOriginError(FlowError):
     """A bundle says that it comes from somebody other than who sends it; the refusal is on record."""

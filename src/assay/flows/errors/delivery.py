@@ -3,8 +3,6 @@
 from assay.flows.errors import FlowError
 from assay.kernel.errors import Blame
 
-__all__ = ["AnswererError", "EmitterError", "NoAnswererError", "StrandCheckError"]
-
 
 class NoAnswererError(FlowError):
     """Nobody here answers questions of this kind."""

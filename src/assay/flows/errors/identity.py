@@ -3,19 +3,6 @@
 from assay.flows.errors import FlowError
 from assay.kernel.errors import Blame
 
-__all__ = [
-    "AnswerTimeError",
-    "CredentialEndedError",
-    "CredentialExistsError",
-    "NoProviderError",
-    "NotSignedInError",
-    "PasswordFormError",
-    "PrincipalExistsError",
-    "ReplayedRequestError",
-    "SessionRequiredError",
-    "ThrottledError",
-]
-
 
 class NotSignedInError(FlowError):
     """No valid credential was shown."""
@@ -23,10 +10,23 @@ class NotSignedInError(FlowError):
     code = "identity.not_signed_in"
 
 
+class ScopeMissingError(FlowError):
+    """The credential was not issued for this."""
+
+    code = "identity.scope"
+
+
 class SessionRequiredError(FlowError):
     """Only a person's own live session may do this; an API key is not enough."""
 
     code = "identity.session_required"
+
+
+class UnknownRoleError(FlowError):
+    """A role is neither built in nor configured; a mistyped one would open nothing and look as if it did."""
+
+    code = "identity.unknown_role"
+    blame = Blame.INPUT
 
 
 class PrincipalExistsError(FlowError):
@@ -36,7 +36,7 @@ class PrincipalExistsError(FlowError):
 
 
 class PasswordFormError(FlowError):
-    """A new password is too short, too long, or not text."""
+    """A new password is too short, too long, easily guessed, or not text."""
 
     code = "identity.password_form"
     blame = Blame.USAGE

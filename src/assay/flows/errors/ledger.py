@@ -3,23 +3,6 @@
 from assay.flows.errors import FlowError
 from assay.kernel.errors import Blame
 
-__all__ = [
-    "DamagedIndexError",
-    "ForkedLedgerError",
-    "NoCheckpointError",
-    "NoIndexError",
-    "NoWitnessesError",
-    "NothingToEraseError",
-    "OtherDatabaseError",
-    "OwnKeyError",
-    "OwnProofError",
-    "ReportError",
-    "ReportSizeError",
-    "RolledBackError",
-    "SearchSizeError",
-    "WitnessRefusedError",
-]
-
 
 class RolledBackError(FlowError):
     """The database ends before a checkpoint that was signed for it: entries were lost or taken away."""

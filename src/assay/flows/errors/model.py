@@ -3,17 +3,6 @@
 from assay.flows.errors import FlowError
 from assay.kernel.errors import Blame
 
-__all__ = [
-    "CaseFileError",
-    "ModelMovedError",
-    "NoWeightFilesError",
-    "NotEvaluatedError",
-    "NothingLearntError",
-    "UnknownWeightsError",
-    "UnteachableCaseError",
-    "WorseModelError",
-]
-
 
 class CaseFileError(FlowError):
     """A file is not one of cases with their right answers, one in each line."""

@@ -3,24 +3,6 @@
 from assay.flows.errors import FlowError
 from assay.kernel.errors import Blame
 
-__all__ = [
-    "CompileTimeError",
-    "FutureObservationError",
-    "NoOpenTicketError",
-    "NoPolicyError",
-    "NoTruthKeyError",
-    "NotReleasedError",
-    "NotReporterError",
-    "PolicyChangedError",
-    "RecordConflictError",
-    "SignalRefusedError",
-    "TooManyReportsError",
-    "TruthBusyError",
-    "UnboundVoteError",
-    "UnsignedVoteError",
-    "WindowRefusedError",
-]
-
 
 class CompileTimeError(FlowError):
     """A key cannot be compiled for a time before its latest state."""

@@ -5,19 +5,6 @@ from assay.kernel.errors import Blame
 from assay.verdicts.graph.issue import Issue
 from assay.verdicts.sovereignty import SovereigntyFinding
 
-__all__ = [
-    "AttestationDocumentError",
-    "DraftGraphError",
-    "InvalidGraphError",
-    "NoGraphError",
-    "NoReasonerError",
-    "NotHeldError",
-    "OtherRuntimeError",
-    "SovereigntyError",
-    "SubstitutedWeightsError",
-    "UnreviewedGraphError",
-]
-
 
 class DraftGraphError(FlowError):
     """A draft comes into use only when people accepted it and an anchor signed it, whatever the mode."""

@@ -8,8 +8,6 @@ from assay.identity.principal import Principal
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 
-__all__ = ["admit_principal"]
-
 
 def admit_principal(unit: Unit, credential: str, *, any_of: Iterable[str] | None = None, at: Instant) -> Principal:
     """The principal, or `identity.not_signed_in`, or `identity.role_missing`; None asks for no role at all."""

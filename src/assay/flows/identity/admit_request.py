@@ -11,8 +11,6 @@ from assay.kernel.instant import Instant
 from assay.ports.access_store import UsedNonce
 from assay.ports.database import Unit
 
-__all__ = ["admit_request"]
-
 
 def admit_request(tools: Tools, request: SignedRequest, *, at: Instant) -> Authenticated:
     """The principal whose key signed it, once; what is wrong is told only to whoever holds the key."""

@@ -2,38 +2,34 @@
 
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
-from assay.flows.errors.identity import NotSignedInError, SessionRequiredError
+from assay.flows.errors.identity import NotSignedInError, ScopeMissingError, SessionRequiredError
 from assay.flows.tools import Tools
-from assay.identity.credential import EVERY_SCOPE, check_api_key, covers, parse_api_key
-from assay.identity.errors import MalformedApiKeyError, MalformedSessionTokenError
+from assay.identity.access import Requirement, check_access, find_unmet
+from assay.identity.caller import Caller, Proof, Via
+from assay.identity.credential import EVERY_SCOPE, ApiKeyPrefix, check_api_key, parse_api_key
+from assay.identity.errors import (
+    DisabledError,
+    MalformedApiKeyError,
+    MalformedSessionTokenError,
+    OtherTenantError,
+    RoleMissingError,
+)
 from assay.identity.finding import CredentialFinding, CredentialState, unknown_credential
 from assay.identity.principal import Principal
-from assay.identity.session import SessionRecord, check_session, parse_session_token
+from assay.identity.session import SessionId, SessionRecord, check_session, parse_session_token
 from assay.identity.signed_request import SignedRequest, verify_signed_request
 from assay.identity.signing_key import check_signing_key
 from assay.kernel.digest import Digest, digest_of
-from assay.kernel.errors import SignatureError
+from assay.kernel.errors import Error, SignatureError
+from assay.kernel.ids import KeyId
 from assay.kernel.instant import Instant, render_instant
 from assay.ports.database import Unit
-
-__all__ = [
-    "Authenticated",
-    "Via",
-    "authenticate",
-    "authenticate_each",
-    "authenticate_in",
-    "check_credential",
-    "check_signed",
-    "render_signed",
-    "require_session",
-    "signed_hash",
-]
+from assay.registry.errors import TierClosedError
 
 # One sentence for every reason: whoever holds no valid credential learns nothing about those that exist.
 _REFUSAL = "expected a valid API key or session token, got none"
@@ -41,25 +37,8 @@ _REFUSAL = "expected a valid API key or session token, got none"
 _SIGNED = "sr_"
 
 
-class Via(StrEnum):
-    """How a principal was proved; only a session shows that a person is there now."""
-
-    API_KEY = "api_key"
-    SESSION = "session"
-    SIGNED_REQUEST = "signed_request"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Authenticated:
-    """A proved principal. `scopes` may narrow what the principal may do, and never widen it."""
-
-    principal: Principal
-    via: Via
-    credential_id: str
-    scopes: tuple[str, ...]
-
-    def has_scope(self, scope: str) -> bool:
-        return covers(self.scopes, scope)
+# The caller of a flow; the older name is used by flows that still take a credential's text.
+Authenticated = Caller
 
 
 def authenticate(tools: Tools, credential: str, *, at: Instant) -> Authenticated:
@@ -99,6 +78,18 @@ def require_session(proved: Authenticated) -> None:
         raise SessionRequiredError(f"expected a session of `{proved.principal.id}`, got {proved.via}")
 
 
+def require_credential(caller: Caller) -> None:
+    """Raise for the operator of the folder, where the operation needs to know which principal acts."""
+    if caller.is_local:
+        raise NotSignedInError(_REFUSAL)
+
+
+def require_scope(proved: Authenticated, scope: str) -> None:
+    """Raise unless the credential was issued for this; a session is for everything that its person may do."""
+    if not proved.has_scope(scope):
+        raise ScopeMissingError(f"expected a credential with scope `{scope}`, got `{', '.join(proved.scopes)}`")
+
+
 def check_credential(unit: Unit, credential: str, *, at: Instant) -> tuple[CredentialFinding, Authenticated | None]:
     """What was found, for our own log, and the principal if it was a yes. The finding is never shown to the asker."""
     check = _check_session if credential.startswith("st_") else _check_api_key
@@ -118,7 +109,7 @@ def _check_api_key(unit: Unit, credential: str, at: Instant) -> tuple[Credential
     finding = check_api_key(record, secret, principal, at=at, revocations=revocations)
     if not finding.accepted:
         return finding, None
-    return finding, Authenticated(principal=principal, via=Via.API_KEY, credential_id=prefix, scopes=record.scopes)
+    return finding, _caller(principal, Via.API_KEY, prefix, record.scopes, at)
 
 
 def _check_session(unit: Unit, credential: str, at: Instant) -> tuple[CredentialFinding, Authenticated | None]:
@@ -133,7 +124,7 @@ def _check_session(unit: Unit, credential: str, at: Instant) -> tuple[Credential
         finding = _outlived_by_password(unit, record) or finding
     if not finding.accepted:
         return finding, None
-    return finding, Authenticated(principal=principal, via=Via.SESSION, credential_id=session_id, scopes=(EVERY_SCOPE,))
+    return finding, _caller(principal, Via.SESSION, session_id, (EVERY_SCOPE,), at)
 
 
 def _outlived_by_password(unit: Unit, record: SessionRecord) -> CredentialFinding | None:
@@ -168,8 +159,14 @@ def check_signed(unit: Unit, request: SignedRequest, *, at: Instant) -> tuple[Cr
     finding = check_signing_key(record, principal, at=at, end=unit.access.find_signing_key_end(key_id))
     if not finding.accepted:
         return finding, None
-    proved = Authenticated(principal=principal, via=Via.SIGNED_REQUEST, credential_id=key_id, scopes=record.scopes)
-    return finding, proved
+    proof = Proof(
+        via=Via.SIGNED_REQUEST,
+        credential_id=key_id,
+        scopes=record.scopes,
+        nonce=request.input.nonce,
+        signed_hash=signed_hash(request),
+    )
+    return finding, Caller(tenant_id=principal.tenant_id, principal=principal, proof=proof, at=at)
 
 
 def _check_admitted(unit: Unit, credential: str, *, at: Instant) -> tuple[CredentialFinding, Authenticated | None]:
@@ -182,3 +179,88 @@ def _check_admitted(unit: Unit, credential: str, *, at: Instant) -> tuple[Creden
     if used is None or used.signed_hash != signed_hash(request) or at >= used.expires_at:
         return unknown_credential("(not admitted)"), None
     return check_signed(unit, request, at=at)
+
+
+def _caller(principal: Principal, via: Via, credential_id: str, scopes: tuple[str, ...], at: Instant) -> Caller:
+    proof = Proof(via=via, credential_id=credential_id, scopes=scopes)
+    return Caller(tenant_id=principal.tenant_id, principal=principal, proof=proof, at=at)
+
+
+def confirm(unit: Unit, caller: Caller) -> Caller:
+    """Check inside the transaction that the caller may still act: credential live, principal active, needs met.
+
+    Return the caller with the version of the principal that is in force now; `identity.not_signed_in` where the
+    credential ended since the request was authenticated, and the refusal of the first need that is no longer met.
+    """
+    if caller.is_local:
+        return caller
+    finding, principal = _CONFIRMING[caller.via](unit, caller)
+    if principal is None or not finding.accepted:
+        raise NotSignedInError(_REFUSAL)
+    current = replace(caller, principal=principal)
+    if caller.needs is not None and principal != caller.principal:
+        # The tier is the node's, not the principal's: it was checked when the request was admitted.
+        standing = current.standing(caller.needs.tier)
+        unmet = find_unmet(check_access(caller.needs, standing, tenant_id=caller.tenant_id, at=caller.at))
+        if unmet is not None:
+            raise refusal_of(unmet)
+    return current
+
+
+_REFUSALS: Mapping[str, type[Error]] = {
+    error.code: error
+    for error in (
+        DisabledError,
+        OtherTenantError,
+        RoleMissingError,
+        ScopeMissingError,
+        SessionRequiredError,
+        TierClosedError,
+    )
+}
+
+
+def refusal_of(unmet: Requirement) -> Error:
+    """The error of a requirement that is not met."""
+    return _REFUSALS[str(unmet.code)](unmet.reason)
+
+
+Confirmed = tuple[CredentialFinding, Principal | None]
+
+
+def _confirm_api_key(unit: Unit, caller: Caller) -> Confirmed:
+    record = unit.identity.find_api_key(ApiKeyPrefix(caller.credential_id))
+    principal = None if record is None else unit.identity.find_principal(record.tenant_id, record.principal_id)
+    if record is None or principal is None:
+        return unknown_credential(caller.credential_id), None
+    revocations = unit.identity.api_key_revocations(record.prefix)
+    return check_api_key(record, None, principal, at=caller.at, revocations=revocations), principal
+
+
+def _confirm_session(unit: Unit, caller: Caller) -> Confirmed:
+    record = unit.identity.find_session(SessionId(caller.credential_id))
+    principal = None if record is None else unit.identity.find_principal(record.tenant_id, record.principal_id)
+    if record is None or principal is None:
+        return unknown_credential(caller.credential_id), None
+    revocations = unit.identity.session_revocations(record.id)
+    finding = check_session(record, None, principal, at=caller.at, revocations=revocations)
+    return (_outlived_by_password(unit, record) or finding) if finding.accepted else finding, principal
+
+
+def _confirm_signed(unit: Unit, caller: Caller) -> Confirmed:
+    """A request whose nonce is recorded with this very signature."""
+    key_id, nonce = KeyId(caller.credential_id), caller.proof.nonce
+    record = unit.access.find_signing_key(key_id)
+    principal = None if record is None else unit.identity.find_principal(record.tenant_id, record.principal_id)
+    used = None if nonce is None else unit.access.find_nonce(key_id, nonce)
+    if record is None or principal is None or used is None or used.signed_hash != caller.proof.signed_hash:
+        return unknown_credential(key_id), None
+    end = unit.access.find_signing_key_end(key_id)
+    return check_signing_key(record, principal, at=caller.at, end=end), principal
+
+
+_CONFIRMING: Mapping[Via, Callable[[Unit, Caller], Confirmed]] = {
+    Via.API_KEY: _confirm_api_key,
+    Via.SESSION: _confirm_session,
+    Via.SIGNED_REQUEST: _confirm_signed,
+}

@@ -24,8 +24,6 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.identity_store import Credential, Revocation
 
-__all__ = ["check_credentials"]
-
 T = TypeVar("T", bound=Struct)
 
 

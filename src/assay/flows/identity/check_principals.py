@@ -17,8 +17,6 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.identity_store import RecordedPrincipal
 
-__all__ = ["check_principals"]
-
 
 def check_principals(unit: Unit, tenant_id: TenantId) -> Iterator[RowProblem]:
     """In the order of entries. What somebody is called is not compared: the ledger has a commitment of it alone."""

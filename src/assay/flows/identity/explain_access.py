@@ -12,9 +12,6 @@ from assay.registry.action import ActionRequest, ServicePower, grant_of
 from assay.registry.permission import describe
 from assay.registry.tier import Refusal, Ruling, weigh
 
-__all__ = ["explain_action", "explain_level", "explain_risk"]
-
-
 _REFUSALS = {
     RequirementName.DECLARED: Refusal.UNDECLARED,
     RequirementName.RESTRICTED: Refusal.RESTRICTED,

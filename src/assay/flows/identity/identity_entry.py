@@ -15,23 +15,6 @@ from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind, draft_entry
 from assay.ports.ids import Entropy
 
-__all__ = [
-    "NAME_POINTER",
-    "CredentialIssued",
-    "CredentialKind",
-    "CredentialRevoked",
-    "api_key_issued",
-    "api_key_revoked",
-    "password_set",
-    "principal_recorded",
-    "principal_recorded_again",
-    "session_issued",
-    "session_revoked",
-    "signing_key_added",
-    "signing_key_ended",
-]
-
-
 # Where an entry about a principal holds the commitment of its name.
 NAME_POINTER = "/name"
 

@@ -6,8 +6,8 @@ begin: secrets -> the provider's page;   finish: code -> ID token -> claims -> p
 from urllib.parse import urlencode, urlsplit
 
 from assay.flows.errors.identity import NoProviderError, NotSignedInError
-from assay.flows.identity.begin_session import begin_session
 from assay.flows.identity.oidc_settings import OidcSettings
+from assay.flows.identity.sessions import begin_session
 from assay.flows.tools import Tools
 from assay.identity.errors import IdTokenError
 from assay.identity.oidc import BINDING_BYTES, LoginSecrets, begin_login, find_person, resume_login, verify_claims
@@ -15,8 +15,6 @@ from assay.identity.session import SESSION_ENTROPY_BYTES, SessionRecord
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
-
-__all__ = ["begin_oidc", "finish_oidc", "get_oidc"]
 
 _LONGEST_CODE = 4096
 
@@ -55,6 +53,8 @@ def finish_oidc(
     # RFC 9207: an answer that names another provider was meant for another login.
     if issuer is not None and issuer != oidc.issuers[0]:
         raise IdTokenError("expected an answer of our provider, got one of another")
+    if issuer is None and oidc.provider.promises_issuer():
+        raise IdTokenError("expected `iss` in the answer, as the provider's document promises, got none")
     if not code or len(code) > _LONGEST_CODE:
         raise IdTokenError("expected a code of the provider, got none")
     claims = oidc.provider.redeem(code, verifier=secrets.verifier, redirect_url=oidc.redirect_url)

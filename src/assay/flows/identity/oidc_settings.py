@@ -7,8 +7,6 @@ from datetime import timedelta
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.ports.oidc import OidcProvider
 
-__all__ = ["OidcSettings"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OidcSettings:

@@ -6,8 +6,6 @@ from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 
-__all__ = ["prove_admin"]
-
 
 def prove_admin(unit: Unit, credential: str, at: Instant) -> Principal:
     """A key that makes keys or people would outlive every rotation, so only a person who is there now may."""

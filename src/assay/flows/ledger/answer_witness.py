@@ -12,8 +12,6 @@ from assay.ports.signer import Signer
 from assay.ports.witness import WitnessReply
 from assay.ports.witness_memory import WitnessMemory
 
-__all__ = ["answer_witness"]
-
 
 def answer_witness(memory: WitnessMemory, name: str, signer: Signer, body: bytes, *, at: Instant) -> WitnessReply:
     """The protocol's status and body. A cosignature leaves only after what it vouches for is on disk."""

@@ -10,8 +10,6 @@ from assay.kernel.json_text import JsonValue
 from assay.kernel.ledger import EmptyBodyError, EntryKind, Receipt
 from assay.ports.database import Pending
 
-__all__ = ["append_record"]
-
 
 def append_record(
     tools: Tools,

@@ -41,8 +41,6 @@ from assay.ports.damage import DamagedFileError, DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.ledger_store import KeptCheckpoint, StoredEntry
 
-__all__ = ["Progress", "audit_ledger"]
-
 _CHUNK = 1024
 Progress = Callable[[int, int], None]
 

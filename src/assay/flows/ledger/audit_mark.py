@@ -13,8 +13,6 @@ from assay.kernel.growth import Growth
 from assay.kernel.ids import TenantId
 from assay.kernel.signature import SignedKind, signing_message, verify_ed25519
 
-__all__ = ["AuditReport", "Mark", "load_mark", "store_mark"]
-
 
 class AuditReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What was verified; `holds` is the answer, the rest says why and where."""

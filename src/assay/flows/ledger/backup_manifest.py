@@ -16,22 +16,6 @@ from assay.kernel.key import Endorsement, Retirement
 from assay.kernel.signature import SignedKind, signing_message
 from assay.ports.archive import BackupError
 
-__all__ = [
-    "BACKUP_FORMAT",
-    "MANIFEST",
-    "SIGNATURE",
-    "ChainHead",
-    "MalformedManifestError",
-    "Manifest",
-    "ManifestSignature",
-    "Member",
-    "MemberNameError",
-    "manifest_message",
-    "parse_manifest",
-    "parse_manifest_signature",
-    "table_member",
-]
-
 BACKUP_FORMAT: Final = "assay-backup/1"
 MANIFEST = "manifest.json"
 SIGNATURE = "manifest.sig"

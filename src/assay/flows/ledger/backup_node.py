@@ -25,8 +25,6 @@ from assay.kernel.instant import Instant
 from assay.ports.archive import ArchiveWriter
 from assay.ports.database import Unit
 
-__all__ = ["backup_node"]
-
 
 def backup_node(tools: Tools, archive: ArchiveWriter, *, files: Mapping[str, bytes], at: Instant) -> Manifest:
     """Works beside a running writer. `files` are members besides the tables: configuration, and keys if wished."""

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.flows.delivery.prove_answer import OUTPUT_ATTACHMENT
+from assay.flows.delivery.answers import OUTPUT_ATTACHMENT
 from assay.flows.truth.prove_truth import ENTRY_ATTACHMENT
 from assay.flows.truth.replay_entry import ReplayCode
 from assay.flows.truth.replay_export import replay_bundle
@@ -33,8 +33,6 @@ from assay.kernel.key import TrustAnchors, UnknownKeyError
 from assay.ports.reasoner import ScoringReasoner
 from assay.verdicts.errors import ReceiptError
 from assay.verdicts.receipt import ReceiptFile, metadata_of, parse_receipt
-
-__all__ = ["FindScorer", "check_attached"]
 
 
 class _Output(Struct, frozen=True, kw_only=True):

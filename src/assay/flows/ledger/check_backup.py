@@ -22,8 +22,6 @@ from assay.kernel.key import KeyPurpose, TrustAnchors, UnknownKeyError, trusted_
 from assay.kernel.signature import parse_signature_hex, verify_ed25519
 from assay.ports.archive import ArchiveReader, BackupError
 
-__all__ = ["AlteredMemberError", "CheckedBackup", "UnlistedMemberError", "UntrustedBackupError", "check_backup"]
-
 _LARGEST_MANIFEST = 64 * 1024 * 1024
 
 

@@ -11,8 +11,6 @@ from assay.kernel.instant import render_instant
 from assay.kernel.json_text import CANONICAL_LIMITS, parse_json
 from assay.ports.ledger_store import StoredEntry
 
-__all__ = ["EntryFaultError", "verify_stored_entry"]
-
 _PLAIN_COLUMNS = (
     "tenant_id",
     "sequence_number",
@@ -24,6 +22,7 @@ _PLAIN_COLUMNS = (
     "kg_version_hash",
     "model_weight_hash",
     "schema_version",
+    "trace_id",
 )
 _plain_columns = attrgetter(*_PLAIN_COLUMNS)
 

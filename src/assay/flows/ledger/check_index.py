@@ -16,8 +16,6 @@ from assay.kernel.term_index import Seal, build_leaves, tree_of
 from assay.ports.database import Unit
 from assay.ports.index_store import IndexSegment
 
-__all__ = ["check_index"]
-
 
 def check_index(unit: Unit, tenant_id: TenantId) -> Iterator[RowProblem]:
     """Problems: `index.row_…` where a row is not its entry; `index.gap`, `.root`, `.page` where an index is untrue."""

@@ -10,8 +10,6 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.key_store import RecordedKeyFact
 
-__all__ = ["verify_key_facts"]
-
 
 def verify_key_facts(unit: Unit) -> None:
     """Raise unless every key fact is, word for word, the entry it names; whether that entry holds is the audit's."""

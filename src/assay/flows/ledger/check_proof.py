@@ -25,8 +25,6 @@ from assay.kernel.search_proof import SEARCH_FORMAT, parse_search
 if TYPE_CHECKING:
     from assay.flows.ledger.check_attached import FindScorer
 
-__all__ = ["check_proof"]
-
 _TLOG_PROOF = b"c2sp.org/tlog-proof@"
 # Tag 18, which every COSE_Sign1 begins with.
 _COSE = b"\xd2"

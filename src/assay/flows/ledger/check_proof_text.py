@@ -10,8 +10,6 @@ from assay.kernel.key import TrustAnchors
 from assay.kernel.note import UnsignedNoteError
 from assay.kernel.proof import TlogProof, verify_record_included
 
-__all__ = ["check_proof_text"]
-
 
 def check_proof_text(
     proof: TlogProof,

@@ -21,8 +21,6 @@ from assay.kernel.key import KeyPurpose, KeyRing, TrustAnchors, trusted_keys
 from assay.kernel.merkle import leaf_hash, verify_inclusion
 from assay.kernel.note import UnsignedNoteError
 
-__all__ = ["check_report", "parse_report", "render_report"]
-
 _LIMITS = Limits(max_bytes=512 * 1024 * 1024, max_depth=CANONICAL_LIMITS.max_depth, binary64_integers=True)
 
 

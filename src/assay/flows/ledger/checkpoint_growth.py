@@ -9,8 +9,6 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 
-__all__ = ["CheckpointAttempt", "checkpoint_growth"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointAttempt:

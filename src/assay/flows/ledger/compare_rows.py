@@ -14,8 +14,6 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.ledger_store import StoredEntry
 
-__all__ = ["IndexedTable", "RowProblem", "compare_rows", "row_problem"]
-
 
 class _Numbered(Protocol):
     @property

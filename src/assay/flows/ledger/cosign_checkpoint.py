@@ -15,8 +15,6 @@ from assay.kernel.witness import WitnessRequest, render_request
 from assay.ports.database import Unit
 from assay.ports.witness import Witness, WitnessReply
 
-__all__ = ["cosign_checkpoint"]
-
 
 def cosign_checkpoint(tools: Tools, tenant_id: TenantId, signed: SignedCheckpoint) -> SignedCheckpoint:
     """The same note with the witnesses' verified lines; `witness.refused` when fewer than the threshold cosigned."""

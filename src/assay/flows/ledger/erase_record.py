@@ -12,9 +12,6 @@ from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind, Receipt, draft_entry
 from assay.ports.database import Unit
 
-__all__ = ["CONTENT_POINTER", "Erased", "Erasure", "erase_entry_in", "erase_record"]
-
-
 # The content of evidence that an entry attached; the entry itself has its hash alone.
 CONTENT_POINTER = "/content"
 
@@ -75,6 +72,8 @@ def erase_entry_in(
     if NAME_POINTER in erased:
         # A principal's name is kept for reading too, beside the principal's record.
         unit.identity.erase_name(tenant_id, sequence_number)
+    # An answer that is kept under a request's key may quote the value; without it a repeat is `request.answer_lost`.
+    unit.requests.clear_answers(tenant_id)
     erasure = Erasure(sequence_number=sequence_number, pointers=erased, erased_by=by, reason=reason)
     return erasure, unit.ledger.append(draft_entry(tenant_id, EntryKind.ERASURE, erasure, at=at))
 

@@ -25,8 +25,6 @@ from assay.kernel.key import KeyPurpose
 from assay.ports.database import DatabaseFacts, Unit
 from assay.ports.ledger_store import KeptCheckpoint
 
-__all__ = ["Examined", "State", "examine_node", "failed", "fine", "warning"]
-
 _OLD_CHECKPOINT = timedelta(days=1)
 _SOON = timedelta(days=14)
 _SKEW = timedelta(seconds=5)

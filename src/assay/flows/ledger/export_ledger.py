@@ -19,8 +19,6 @@ from assay.kernel.tile import TILE_BITS, TILE_WIDTH, TileCache, tile_path, tile_
 from assay.ports.database import Unit
 from assay.ports.ledger_store import KeptCheckpoint
 
-__all__ = ["EntryTooLongError", "ExportForm", "Exported", "Put", "export_ledger"]
-
 # Called with a file's name and more of its content; a name comes once, or for a growing file several times in a row.
 Put = Callable[[str, bytes], None]
 _LONGEST = 0xFFFF

@@ -20,8 +20,6 @@ from assay.kernel.instant import Instant
 from assay.kernel.key import KeyPurpose, TrustAnchors
 from assay.kernel.scitt import make_receipt, make_transparent
 
-__all__ = ["ProofForm", "export_proof", "render_proof"]
-
 _Sign = Callable[[bytes], bytes]
 
 

@@ -8,8 +8,6 @@ from assay.kernel.ledger import EntryKind, draft_entry
 from assay.ports.database import Unit
 from assay.ports.signer import Signer
 
-__all__ = ["endorse", "found_node", "record_key"]
-
 
 def found_node(tools: Tools, tenant_id: TenantId, *, at: Instant) -> tuple[Endorsement, ...]:
     """The ledger key vouches for itself and for the others; whoever trusts it can follow from there."""

@@ -9,8 +9,6 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 
-__all__ = ["require_newest"]
-
 
 def require_newest(unit: Unit, tenant_id: TenantId, kind: EntryKind, sequence_number: int | None) -> None:
     """Raise where a later entry of the kind has no row; None is the number of no row at all."""

@@ -11,16 +11,6 @@ from assay.kernel.key import KeyPurpose, KeyRecord, KeyRing, TrustAnchors, trust
 from assay.ports.database import Unit
 from assay.ports.signer import Signer
 
-__all__ = [
-    "find_successor",
-    "has_key_for",
-    "own_key_ring",
-    "own_key_ring_in",
-    "own_signers",
-    "verify_own_database",
-    "verify_own_keys",
-]
-
 FindPlace = Callable[[KeyPurpose, KeyId], str | None]
 
 

@@ -11,8 +11,6 @@ from assay.kernel.proof import TlogProof
 from assay.kernel.tile import TileCache
 from assay.ports.database import Unit
 
-__all__ = ["bundle_of", "prove_record", "tlog_proof_of"]
-
 
 def prove_record(
     tools: Tools,

@@ -17,8 +17,6 @@ from assay.kernel.tile import TileCache
 from assay.ports.database import Unit
 from assay.ports.index_store import IndexSegment
 
-__all__ = ["MAX_PROVEN", "prove_search"]
-
 # A file that people still open; whoever asks for more narrows the search, by day for instance.
 MAX_PROVEN = 10_000
 

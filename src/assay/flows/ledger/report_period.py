@@ -22,17 +22,6 @@ from assay.kernel.tile import TileCache
 from assay.ports.database import Unit
 from assay.ports.ledger_store import KeptCheckpoint, StoredEntry
 
-__all__ = [
-    "REPORT_FORMAT",
-    "SERVED_BYTES",
-    "Growth",
-    "PeriodReport",
-    "ReportRow",
-    "ReportScope",
-    "is_asked",
-    "report_period",
-]
-
 REPORT_FORMAT = "assay-audit-report/1"
 # A report is made whole, in some times the memory of its entries: in a server, which others rely on, of no more.
 SERVED_BYTES = 32 * 1024 * 1024

@@ -15,8 +15,6 @@ from assay.kernel.bundle import parse_entry_head
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ledger import EntryKind
 
-__all__ = ["DECIDING", "RowFacts", "derive_row"]
-
 _LONGEST = 300
 
 

@@ -16,8 +16,6 @@ from assay.kernel.errors import Blame, LedgerError, StoreError
 from assay.ports.archive import ArchiveReader, BackupError
 from assay.ports.database import Database, Unit
 
-__all__ = ["BackupSchemaError", "RestoreFailedError", "TargetInUseError", "restore_node"]
-
 T = TypeVar("T")
 
 
@@ -26,6 +24,10 @@ class TargetInUseError(BackupError):
 
     code = "backup.target_in_use"
     blame = Blame.USAGE
+
+
+# The schema of the first release; rows of its backups are read as they are.
+_OLDEST_SCHEMA = 14
 
 
 class BackupSchemaError(BackupError):
@@ -53,8 +55,10 @@ def restore_node(
     The archive must have passed `check_backup`, and the checkpoints in it must already be in `tools.checkpoints`.
     """
     version = tools.database.facts().schema_version
-    if manifest.schema_version != version:
-        raise BackupSchemaError(f"expected a backup of schema version {version}, got {manifest.schema_version}")
+    if not _OLDEST_SCHEMA <= manifest.schema_version <= version:
+        raise BackupSchemaError(
+            f"expected a backup of schema version {_OLDEST_SCHEMA} to {version}, got {manifest.schema_version}"
+        )
 
     def work(unit: Unit) -> tuple[AuditReport, ...]:
         _require_empty(unit)

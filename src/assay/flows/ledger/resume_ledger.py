@@ -9,8 +9,6 @@ from assay.kernel.key import KeyPurpose
 from assay.kernel.tile import root_hash
 from assay.ports.database import Unit
 
-__all__ = ["resume_ledger"]
-
 
 def resume_ledger(tools: Tools) -> None:
     """Compare the database with the checkpoints remembered outside it; refuse to go on if it lost or changed any."""

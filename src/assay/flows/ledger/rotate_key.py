@@ -20,8 +20,6 @@ from assay.kernel.ledger import EntryKind, draft_entry
 from assay.ports.database import Unit
 from assay.ports.signer import Signer
 
-__all__ = ["rotate_key"]
-
 
 def rotate_key(
     tools: Tools,

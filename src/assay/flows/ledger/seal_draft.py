@@ -8,8 +8,6 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind, draft_entry
 
-__all__ = ["seal_draft"]
-
 _SALT_SIZE = 32
 
 

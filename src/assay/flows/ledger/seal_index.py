@@ -15,8 +15,6 @@ from assay.kernel.term_index import MAX_SEGMENT, Leaf, Seal, build_leaves, page_
 from assay.ports.database import Unit
 from assay.ports.index_store import IndexPage, IndexSegment
 
-__all__ = ["pages_of", "seal_index"]
-
 
 class _Built(NamedTuple):
     """An index of a segment, built and not yet in the ledger."""

@@ -11,6 +11,7 @@ from msgspec import Struct
 from assay.flows.errors.ledger import DamagedIndexError
 from assay.flows.ledger.show_entries import ShownEntry, show_stored
 from assay.flows.tools import Tools
+from assay.kernel.canonical import canonical_json
 from assay.kernel.ids import TenantId
 from assay.kernel.term import parse_term, term_key, terms_of
 from assay.kernel.term_index import find_numbers
@@ -18,7 +19,8 @@ from assay.ports.database import Unit
 from assay.ports.index_store import IndexSegment
 from assay.ports.ledger_store import StoredEntry
 
-__all__ = ["SearchAnswer", "consecutive_segments", "search_entries"]
+# So many texts are read at once while entries without an index are searched.
+_AT_ONCE = 1000
 
 
 class SearchAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,9 +81,21 @@ def _found(unit: Unit, tenant_id: TenantId, terms: Sequence[str], after: int, co
         for number in _common_numbers(unit, tenant_id, segment, terms):
             if number > after:
                 yield _stored(unit, tenant_id, number, terms)
-    for row in unit.ledger.entries(tenant_id, first=max(after, covered) + 1):
-        if terms_of(row.text).issuperset(terms):
-            yield row
+    # An entry that has a term has the bytes of its name and value; most others are passed over without being parsed.
+    needles = [needle for term in terms for needle in _needles(term)]
+    first = max(after, covered) + 1
+    while texts := unit.ledger.texts_from(tenant_id, first, _AT_ONCE):
+        for number, text in texts:
+            if all(needle in text for needle in needles) and terms_of(text).issuperset(terms):
+                yield _stored(unit, tenant_id, number, terms)
+        first = texts[-1][0] + 1
+
+
+def _needles(term: str) -> tuple[bytes, ...]:
+    """Bytes that every entry with this term has in its canonical text."""
+    name, _, value = term.partition("=")
+    written = canonical_json(value)[1:-1].encode()
+    return (written,) if name == "day" else (canonical_json(name).encode(), written)
 
 
 def _stored(unit: Unit, tenant_id: TenantId, number: int, terms: Sequence[str]) -> StoredEntry:

@@ -15,8 +15,6 @@ from assay.kernel.read_back import read_back
 from assay.ports.database import Unit
 from assay.ports.ledger_store import StoredEntry
 
-__all__ = ["ShownEntry", "show_entries", "show_stored"]
-
 
 class ShownEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An entry with its own hash; `text` is what is hashed and proven, `body` the same with disclosed values in place.
@@ -33,6 +31,7 @@ class ShownEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     body: Raw
     disclosed: tuple[str, ...]
     text: str
+    trace_id: str | None = None
 
 
 def show_entries(
@@ -82,4 +81,5 @@ def show_stored(unit: Unit, row: StoredEntry, *, disclose: bool = False) -> Show
         body=body,
         disclosed=tuple(disclosure.pointer for disclosure in disclosures),
         text=row.text.decode(errors="replace"),
+        trace_id=row.trace_id,
     )

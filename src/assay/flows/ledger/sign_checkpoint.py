@@ -25,8 +25,6 @@ from assay.ports.database import Unit
 from assay.ports.ledger_store import KeptCheckpoint
 from assay.ports.signer import Signer
 
-__all__ = ["sign_checkpoint"]
-
 
 class _Tree(NamedTuple):
     """The tree as it stands, with what connects it to the checkpoint signed before."""

@@ -13,8 +13,6 @@ from assay.kernel.ids import TenantId
 from assay.kernel.tile import TileCache
 from assay.ports.database import Unit
 
-__all__ = ["TileShelf"]
-
 _TENANTS = 8  # with 1024 full tiles each, about 140 MB when every tenant is large
 
 

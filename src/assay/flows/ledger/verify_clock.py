@@ -7,8 +7,6 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, parse_instant, render_instant
 from assay.ports.database import Unit
 
-__all__ = ["ClockBehindError", "verify_clock"]
-
 
 class ClockBehindError(FlowError):
     """The node's clock is behind its own newest entry: it is wrong now, or it was when that entry was written."""

@@ -26,8 +26,6 @@ from assay.review.kind import TicketKind
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket, TicketDraft
 
-__all__ = ["ActivationAsked", "ComparedFigures", "NeededCases", "activate_model", "put_model_in_use"]
-
 _ABOUT = "model:"
 _ACTIVATE = "activate"
 

@@ -17,8 +17,6 @@ from assay.model.weights import parse_weights
 from assay.ports.database import Unit
 from assay.verdicts.prompt import TEMPLATE_ID
 
-__all__ = ["AddedModel", "add_model"]
-
 
 class AddedModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is known now; `is_new` says whether it was not before."""

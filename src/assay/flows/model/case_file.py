@@ -17,8 +17,6 @@ from assay.kernel.json_text import Limits, parse_json
 from assay.verdicts.case import Case
 from assay.verdicts.envelope import Verdict
 
-__all__ = ["CaseFile", "LabelledCase", "RightAnswer", "load_sealed_cases", "parse_case_file", "render_case_file"]
-
 _GZIP = b"\x1f\x8b"
 _GZIP_WINDOW = 31
 _LARGEST = 64 * 1024 * 1024

@@ -20,8 +20,6 @@ from assay.model.engine import Engine
 from assay.model.figures import Figures, Timing
 from assay.ports.database import Unit
 
-__all__ = ["EvaluatedModel", "evaluate_model"]
-
 
 class EvaluatedModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Figures of one model on one file; times are of this machine and not recorded."""

@@ -17,8 +17,6 @@ from assay.kernel.json_text import parse_json
 from assay.ports.database import Unit
 from assay.verdicts.shown_case import find_case
 
-__all__ = ["find_failed_case"]
-
 _ANSWERER = "verdict"
 
 

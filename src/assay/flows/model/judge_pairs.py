@@ -22,8 +22,6 @@ from assay.verdicts.case import Case, expected_of, open_case
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.errors import VerdictsError
 
-__all__ = ["parse_pair_file", "teaching_cases"]
-
 _VERDICTS = frozenset(one.value for one in Verdict)
 _WORDS = re.compile(r"\w+")
 

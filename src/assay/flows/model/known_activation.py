@@ -16,8 +16,6 @@ from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.model_store import ModelActivation
 
-__all__ = ["find_activation"]
-
 
 def find_activation(unit: Unit, tenant_id: TenantId) -> ModelActivation | None:
     """The latest; None where no other model than the shipped one ever came into use.

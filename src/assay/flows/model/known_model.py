@@ -14,16 +14,6 @@ from assay.model.weights import Weights, parse_weights
 from assay.ports.database import Unit
 from assay.ports.weight_files import WeightFiles
 
-__all__ = [
-    "active_hash",
-    "get_manifest",
-    "load_weights",
-    "shipped_bytes",
-    "shipped_card",
-    "shipped_manifest",
-    "weight_files",
-]
-
 _SHIPPED = files("assay") / "model" / "weights"
 
 

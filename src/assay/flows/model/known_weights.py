@@ -9,8 +9,6 @@ from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
 
-__all__ = ["find_known_weights"]
-
 
 def find_known_weights(tools: Tools, tenant_id: TenantId, *, pinned: Digest | None) -> Digest | None:
     """The weights to judge by: those that people activated, else those `pinned` in a file, else the last ones."""

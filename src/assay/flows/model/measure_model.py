@@ -11,17 +11,17 @@ from typing import Protocol
 
 from assay.flows.model.case_file import LabelledCase
 from assay.model.engine import Engine
-from assay.model.errors import JudgeError
+from assay.model.errors import CaseSizeError, JudgeError
 from assay.model.figures import Figures, MarkedCase, Timing, count_cases
 from assay.model.judge import judge_many
 from assay.ports.model import ModelError
+from assay.ports.reasoner import LocalReasoner
 from assay.verdicts.case import Expected, OpenCase, expected_of, open_case
 from assay.verdicts.envelope import ModelAnswer
-from assay.verdicts.reason import Reasoner, ReasonRequest, build_request
+from assay.verdicts.prompt import TEMPLATE_ID
+from assay.verdicts.reason import ReasonRequest, build_request, template_of
 from assay.verdicts.reply import parse_reply
 from assay.verdicts.verify import Divergence, verify
-
-__all__ = ["AskedReasoner", "Examinee", "Heard", "JudgeExaminee", "Measured", "measure_model"]
 
 _OBLIGATIONS = 2
 _TIMED = 100
@@ -31,10 +31,14 @@ _UNSURE = (Divergence.UNKNOWN_TYPE, Divergence.UNDETERMINED, Divergence.NOT_FORM
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A reply; `text` is None where none came, `tokens` where nobody counted."""
+    """A reply; `text` is None where none came, `tokens` where nobody counted.
+
+    `is_refused`: the case is larger than the model reads.
+    """
 
     text: str | None
     tokens: int | None = None
+    is_refused: bool = False
 
 
 class Examinee(Protocol):
@@ -42,6 +46,11 @@ class Examinee(Protocol):
 
     @property
     def together(self) -> int: ...
+
+    @property
+    def template_id(self) -> str:
+        """By which template it is asked."""
+        ...
 
     @property
     def clock(self) -> str:
@@ -57,14 +66,15 @@ class JudgeExaminee:
 
     engine: Engine
     together: int = 32
+    template_id: str = TEMPLATE_ID
     clock: str = "cpu"
 
     def answer(self, requests: Sequence[ReasonRequest]) -> list[Heard]:
         try:
             answers = judge_many(self.engine, [(one.prompt, bytes(one.grammar)) for one in requests])
-        except JudgeError:
+        except JudgeError as error:
             if len(requests) == 1:
-                return [Heard(None)]
+                return [Heard(None, is_refused=isinstance(error, CaseSizeError))]
             # One case that is too large must not cost the others their answers.
             return [heard for one in requests for heard in self.answer([one])]
         return [Heard(answer.text, len(answer.written)) for answer in answers]
@@ -74,9 +84,13 @@ class JudgeExaminee:
 class AskedReasoner:
     """Any other model behind the port; one that does not answer is wrong, and says nothing."""
 
-    reasoner: Reasoner
+    reasoner: LocalReasoner
     together: int = 1
     clock: str = "wall"
+
+    @property
+    def template_id(self) -> str:
+        return template_of(self.reasoner.identify().backend_name)
 
     def answer(self, requests: Sequence[ReasonRequest]) -> list[Heard]:
         return [self._one(request) for request in requests]
@@ -114,15 +128,22 @@ def measure_model(
     for first in range(0, len(cases), examinee.together):
         part = cases[first : first + examinee.together]
         opened = [open_case(one.case) for one in part]
-        requests = [build_request(one.docket, one.telemetry, one.facts, seed=0) for one in opened]
+        requests = [
+            build_request(one.docket, one.telemetry, one.facts, seed=0, template_id=examinee.template_id)
+            for one in opened
+        ]
         heard = examinee.answer(requests)
         for place, (one, case, reply) in enumerate(zip(opened, part, heard, strict=True), first):
             found = expected_of(one)
-            marked.append(_marked(one, found, case.expected.verdict.value, reply.text))
+            marked.append(_marked(one, found, case.expected.verdict.value, reply))
             contested += [place] if found.verdict is not case.expected.verdict else []
         stopwatch.time(opened, requests)
         report(min(first + examinee.together, len(cases)), len(cases))
-    wrong = tuple(number for number, one in enumerate(marked) if one.got != one.expected or not one.agreed)
+    wrong = tuple(
+        number
+        for number, one in enumerate(marked)
+        if not one.is_refused and (one.got != one.expected or not one.agreed)
+    )
     return Measured(count_cases(marked), stopwatch.timing(), wrong, tuple(contested))
 
 
@@ -163,10 +184,10 @@ def _at(taken: Sequence[float], share: float) -> float | None:
     return round(taken[min(int(len(taken) * share), len(taken) - 1)] * 1000, 2) if taken else None
 
 
-def _marked(opened: OpenCase, found: Expected, expected: str, text: str | None) -> MarkedCase:
-    parsed = None if text is None else parse_reply(text, opened.docket.choices).answer
+def _marked(opened: OpenCase, found: Expected, expected: str, reply: Heard) -> MarkedCase:
+    parsed = None if reply.text is None else parse_reply(reply.text, opened.docket.choices).answer
     if parsed is None:
-        return MarkedCase(expected=expected, got=None, agreed=False)
+        return MarkedCase(expected=expected, got=None, agreed=False, is_refused=reply.is_refused)
     said = {one.obligation_id: one.satisfied for one in parsed.formalizable_assertions}
     return MarkedCase(
         expected=expected,

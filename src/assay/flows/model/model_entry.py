@@ -13,8 +13,6 @@ from assay.model.manifest import Manifest
 from assay.ports.database import Unit
 from assay.ports.model_store import ModelActivation, ModelEvaluation, RegisteredModel
 
-__all__ = ["ModelActivated", "ModelAdded", "ModelEvaluated", "record_activation", "record_evaluation", "record_model"]
-
 
 class ModelAdded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of a `model.added` entry."""

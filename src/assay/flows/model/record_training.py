@@ -20,8 +20,6 @@ from assay.model.weights import parse_weights
 from assay.ports.database import Unit
 from assay.verdicts.prompt import TEMPLATE_ID
 
-__all__ = ["RecordedTraining", "record_own_training", "record_training"]
-
 
 class RecordedTraining(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The new model and its figures; `worse` says why it could not be put into use, if it could not."""

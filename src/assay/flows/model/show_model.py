@@ -14,8 +14,6 @@ from assay.model.manifest import Manifest
 from assay.ports.database import Unit
 from assay.ports.model_store import ModelActivation
 
-__all__ = ["FoundFigures", "InUse", "KnownModel", "ListedModel", "figure_lines", "list_models", "show_model"]
-
 _RATES = (
     ("verdict accuracy", "verdict_accuracy"),
     ("assertions right", "assertion_accuracy"),
@@ -23,7 +21,12 @@ _RATES = (
     ("silent CLEAR", "silent_clear"),
     ("agreement", "agreement"),
 )
-_COUNTS = (("cases", "cases"), ("silent CLEARs", "silent_clears"), ("unparsable", "unparsable"))
+_COUNTS = (
+    ("cases", "cases"),
+    ("silent CLEARs", "silent_clears"),
+    ("unparsable", "unparsable"),
+    ("refused", "refusals"),
+)
 
 
 class ListedModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

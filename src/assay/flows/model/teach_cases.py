@@ -17,8 +17,6 @@ from assay.model.tokenizer import Line, read_case
 from assay.verdicts.case import Case, OpenCase, expected_of, open_case, parse_case
 from assay.verdicts.reason import build_request
 
-__all__ = ["closing_share", "digit_lines", "draw_replay", "teach_case"]
-
 # Of every so many replayed cases one closing is drawn for itself, evenly over the verdicts.
 closing_share = 0.42
 _EXTENTS = ((USUAL, WIDE, MIXED, DEEP), (55, 10, 20, 15))

@@ -23,8 +23,6 @@ if TYPE_CHECKING:  # arrays and cases are for those who train, and not for every
     from assay.flows.model.train_model import Progress, Trained
     from assay.model.learn.plan import Plan
 
-__all__ = ["JudgeTrainer", "TrainingEffort"]
-
 _LONGEST_REASON = 1000
 
 

@@ -25,17 +25,6 @@ from assay.model.weights import Weights, parse_weights
 from assay.ports.weight_files import CheckpointPlace
 from assay.verdicts.case import expected_of, open_case
 
-__all__ = [
-    "Comparison",
-    "Progress",
-    "SplitPairs",
-    "Trained",
-    "agreed_prompt",
-    "has_enough",
-    "split_pairs",
-    "train_model",
-]
-
 _HELD_OUT = 5
 _CHECKPOINT_STEPS = 20
 

@@ -20,8 +20,6 @@ from assay.registry.errors import InvalidAnnounceError
 from assay.registry.lease import Lease
 from assay.registry.manifest import DEFAULT_PREFIX, Manifest
 
-__all__ = ["check_service"]
-
 _JSON = {"content-type": "application/json"}
 _HIGHEST = 3
 _UNDECLARED = "ASSAY_CHECK_UNDECLARED"

@@ -16,8 +16,6 @@ from assay.registry.trip import Fired, restore_ticket
 from assay.review.kind import TicketKind
 from assay.review.ticket import Ticket
 
-__all__ = ["REGISTRY_SERVICE", "RESTORE_ROLES", "fire_switch"]
-
 REGISTRY_SERVICE = PrincipalId("service:registry")
 RESTORE_ROLES = (BuiltInRole.OPERATOR, BuiltInRole.OPS_TEAM)
 

@@ -7,8 +7,6 @@ from assay.registry.errors import InvalidManifestError
 from assay.registry.manifest import DEFAULT_PREFIX, Manifest
 from assay.registry.open_manifest import open_manifest
 
-__all__ = ["fetch_documents", "manifest_of"]
-
 
 def fetch_documents(client: ServiceClient, base_url: str) -> Evidence:
     """Fetch a service's documents; `codex.json` says where they are, and without a good one the protocol does."""

@@ -7,8 +7,6 @@ from assay.ports.damage import DamagedRecordError
 from assay.ports.registry_store import HeldLease, RegistryStore
 from assay.registry.lease import Lease
 
-__all__ = ["hold", "load_leases", "parse_lease"]
-
 
 def hold(store: RegistryStore, tenant_id: TenantId, lease: Lease, announce: str) -> None:
     held = HeldLease(

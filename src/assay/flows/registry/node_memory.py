@@ -7,8 +7,6 @@ from typing import TypeVar
 from assay.ports.database import Database
 from assay.ports.registry_store import RegistryStore
 
-__all__ = ["NodeMemory"]
-
 T = TypeVar("T")
 
 

@@ -18,8 +18,6 @@ from assay.ports.database import Unit
 from assay.registry.action import Tier
 from assay.registry.trip import SwitchRule, active_tier
 
-__all__ = ["OWN_ACTIONS", "can_execute"]
-
 
 def _needs(scope: str, *roles: BuiltInRole, session: bool = False) -> Needs:
     held = tuple(str(role) for role in roles) or None

@@ -11,7 +11,7 @@ from assay import __version__
 from assay.delivery.rule import RuleRegistry
 from assay.flows.delivery.answer_sources import answered_here
 from assay.flows.delivery.measure_proof import capabilities_to_cover, rule_facts
-from assay.flows.delivery.register_query import load_queries
+from assay.flows.delivery.query_types import load_queries
 from assay.flows.delivery.rule_rows import load_registry
 from assay.flows.tools import Tools
 from assay.kernel.canonical import canonicalize
@@ -21,8 +21,6 @@ from assay.kernel.json_text import JsonValue
 from assay.ports.database import Unit
 from assay.registry.documents import ProofDocument
 from assay.registry.proof_scan import prove
-
-__all__ = ["Drift", "own_codex", "own_drift", "own_proof"]
 
 _DOMAIN = "assurance"
 

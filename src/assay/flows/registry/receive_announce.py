@@ -23,8 +23,6 @@ from assay.registry.announce import (
 from assay.registry.errors import RefusedAnnounceError
 from assay.registry.lease import Lease
 
-__all__ = ["AnnounceNotBelievedError", "receive_announce"]
-
 
 class AnnounceNotBelievedError(RefusedAnnounceError):
     """An announce was not believed; `refusal` is the stable reason that the sender is told."""
@@ -37,7 +35,14 @@ class AnnounceNotBelievedError(RefusedAnnounceError):
 
 
 def receive_announce(
-    tools: Tools, tenant_id: TenantId, content: bytes, *, origin: Origin, policy: AnnouncePolicy, at: Instant
+    tools: Tools,
+    tenant_id: TenantId,
+    content: bytes,
+    *,
+    origin: Origin,
+    policy: AnnouncePolicy,
+    at: Instant,
+    address: str | None = None,
 ) -> Lease:
     """The lease after it. A sequence number is used once, also by two messages that arrive together."""
     received = parse_announce(content)
@@ -50,11 +55,11 @@ def receive_announce(
         held = {one.instance_id: one for one in unit.registry.leases(tenant_id, told.service_id)}
         leases = {name: parse_lease(one) for name, one in held.items()}
         finding = judge_announce(
-            received, keys=keys, revoked=revoked, leases=leases, origin=origin, policy=policy, now=at
+            received, keys=keys, revoked=revoked, leases=leases, origin=origin, policy=policy, now=at, address=address
         )
         if finding.refusal is not None:
             raise AnnounceNotBelievedError(finding, finding.refusal)
-        lease = follow_announce(leases.get(told.instance_id), received, finding, at=at)
+        lease = follow_announce(leases.get(told.instance_id), received, finding, at=at, address=address)
         is_beat = told.event is AnnounceEvent.HEARTBEAT
         kept = held[told.instance_id].announce if is_beat else content.decode()
         hold(unit.registry, tenant_id, lease, kept)

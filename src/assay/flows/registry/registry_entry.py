@@ -13,19 +13,6 @@ from assay.registry.discover import ServiceEntry
 from assay.registry.tier_change import TierChange
 from assay.registry.trip import Fired, Restored
 
-__all__ = [
-    "AnnouncedBody",
-    "KeyAddedBody",
-    "KeyRevokedBody",
-    "ListedBody",
-    "announce_entry",
-    "key_entry",
-    "listing_entry",
-    "revocation_entry",
-    "switch_entry",
-    "tier_entry",
-]
-
 
 class KeyAddedBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of a `service.key_added` entry."""

@@ -11,8 +11,6 @@ from assay.registry.action import Tier
 from assay.registry.errors import BitsMissingError, TierClosedError
 from assay.registry.permission import describe, mask_of, missing_bits
 
-__all__ = ["bits_for", "require_bits"]
-
 # Autonomy, bits 24 to 27: what an agent may do by itself is granted apart from what it may do at all.
 _AUTONOMY = {"READ": "AI_READ", "QUERY": "AI_QUERY", "WRITE": "AI_EXECUTE"}
 

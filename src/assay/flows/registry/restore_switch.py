@@ -25,8 +25,6 @@ from assay.review.errors import MachineAnswerError, NotEligibleError
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
-__all__ = ["find_restored", "open_latch", "restore_switch"]
-
 _RESTORE = "restore"
 
 
@@ -47,7 +45,7 @@ def restore_switch(tools: Tools, fired: Fired, *, credential: str, follow_ups: F
         return known
     ticket = fire_switch(tools, tenant_id, fired, at=at)
     reply = Reply(choice=_RESTORE, seen=ticket.shown_hash, reason="", body="{}")
-    answered = answer_review(tools, ticket.id, reply, credential=credential, follow_ups=follow_ups, at=at)
+    answered = answer_review(tools, proved, ticket.id, reply, follow_ups=follow_ups)
     restored = tools.database.read(lambda unit: find_restored(unit, tenant_id, fired))
     if restored is None:
         raise RestoreError(f"the answer to `{ticket.id}` is recorded, and not enough: {answered.settlement.reason}")

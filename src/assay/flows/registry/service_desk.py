@@ -2,20 +2,19 @@
 
 from dataclasses import dataclass
 
-from assay.flows.identity.authenticate import Via, check_credential
+from assay.flows.identity.authenticate import check_credential
 from assay.flows.registry.fire_switch import fire_switch
 from assay.flows.registry.restore_switch import find_restored, restore_switch
 from assay.flows.registry.switch_facts import load_facts
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.tools import Tools
 from assay.identity.authorise import has_role
+from assay.identity.caller import Via
 from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.ports.service_desk import Caller
 from assay.registry.trip import Fired, Restored
-
-__all__ = ["NodeDesk"]
 
 # A credential that was issued for something else is nobody's here: actions are judged by the principal's own grant.
 _SCOPE = "forja:act"

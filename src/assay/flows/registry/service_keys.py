@@ -2,11 +2,8 @@
 
 from msgspec import Struct
 
-from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.ports.registry_store import RegisteredKey, RegistryStore, RevokedKey
-
-__all__ = ["KnownKey", "known_keys", "list_service_keys", "live_keys"]
 
 
 class KnownKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -29,7 +26,3 @@ def known_keys(store: RegistryStore, tenant_id: TenantId, service_id: str) -> tu
 def live_keys(store: RegistryStore, tenant_id: TenantId, service_id: str) -> tuple[bytes, ...]:
     """The public keys that still vouch for something."""
     return tuple(one.public_key for one in known_keys(store, tenant_id, service_id) if one.revoked is None)
-
-
-def list_service_keys(tools: Tools, tenant_id: TenantId, service_id: str) -> tuple[KnownKey, ...]:
-    return tools.database.read(lambda unit: known_keys(unit.registry, tenant_id, service_id))

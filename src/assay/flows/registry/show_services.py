@@ -11,8 +11,6 @@ from assay.registry.discover import ServiceEntry
 from assay.registry.permission import describe, mask_of
 from assay.registry.trip import Fired, Restored
 
-__all__ = ["ServiceList", "ShownService", "list_services"]
-
 
 class ShownService(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One service; `history` is every fact about its switch, the oldest first."""

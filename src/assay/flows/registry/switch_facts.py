@@ -9,8 +9,6 @@ from assay.ports.damage import DamagedRecordError
 from assay.ports.registry_store import RegistryStore, SwitchFact
 from assay.registry.trip import Fired, Restored, Switch, follow
 
-__all__ = ["add_fact", "load_facts", "load_switch"]
-
 _KINDS: dict[str, type[Fired] | type[Restored]] = {"fired": Fired, "restored": Restored}
 
 

@@ -33,8 +33,6 @@ from assay.registry.lease import Lease, Presence, evict, presence_at
 from assay.registry.manifest import Manifest, OpenedManifest
 from assay.registry.open_manifest import open_manifest, verify_manifest
 
-__all__ = ["Watched", "load_fleet", "load_index", "watch_services"]
-
 # Looks at a time: one service that does not answer costs its own patience, not everybody's.
 _LOOKERS = 8
 # So long the lease of who is gone is kept: its sequence refuses a replay, which the allowed skew ends much earlier.

@@ -1,29 +1,31 @@
 """A person answers a ticket: authenticated, bound to what was shown, signed, recorded, and settled when it decides.
 
-credential -> person; ticket + reply -> draft -> signature -> stored answer -> entry -> settlement -> follow-up
+caller -> person; ticket + reply -> draft -> signature -> stored answer -> entry -> settlement -> follow-up
 Where answers of a kind can be undone for a while, it is held first: the rest follows when it takes effect.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from assay.flows.errors.identity import AnswerTimeError
-from assay.flows.identity.authenticate import authenticate_in, require_session
+from assay.flows.errors.identity import AnswerTimeError, NotSignedInError
+from assay.flows.identity.authenticate import confirm, require_session
 from assay.flows.known import get_ticket
 from assay.flows.rehearse import rehearse
 from assay.flows.review.check_answer import desk_key_ring, verified_answers
 from assay.flows.review.held_answers import end_lease, hold_answer_in
-from assay.flows.review.leases_in_force import leases_in_force
 from assay.flows.review.review_entry import answer_entry
-from assay.flows.review.settle_now import counting_answers, settle_now
+from assay.flows.review.settle_now import counting_answers, leases_in_force, settle_now
 from assay.flows.review.settle_review import NO_FOLLOW_UPS, FollowUps, require_unsettled, settle_review_in
 from assay.flows.tools import Tools
+from assay.identity.caller import Caller
 from assay.identity.principal import Principal
 from assay.kernel.ids import KeyId, TicketId
-from assay.kernel.instant import Instant, render_instant
+from assay.kernel.instant import Instant, parse_instant, render_instant
 from assay.kernel.key import KeyRing, key_id_of
 from assay.kernel.ledger import Receipt
 from assay.ports.database import Unit
@@ -37,19 +39,9 @@ from assay.review.settle import Settlement
 from assay.review.sight import hide_others, is_blind
 from assay.review.ticket import Ticket
 
-__all__ = [
-    "SIGNED_ELSEWHERE_WITHIN",
-    "Answered",
-    "SignedElsewhere",
-    "answer_review",
-    "key_for",
-    "prepare_answer",
-    "record_answer",
-    "verify_signing_time",
-]
-
 # A signature made on the reviewer's own machine carries the time that machine was told; it may not be older than this.
 SIGNED_ELSEWHERE_WITHIN = timedelta(minutes=5)
+Hex = Annotated[str, Meta(pattern="^([0-9a-f]{2})+$", max_length=256)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,31 +66,32 @@ class Answered(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def answer_review(
     tools: Tools,
+    caller: Caller,
     ticket_id: TicketId,
     reply: Reply,
     *,
-    credential: str,
     signing: Signer | SignedElsewhere | None = None,
     follow_ups: FollowUps = NO_FOLLOW_UPS,
     least_grace: timedelta = timedelta(0),
     only_rehearsed: bool = False,
-    at: Instant,
+    only_if: Callable[[Unit, Ticket], None] = lambda _unit, _ticket: None,
 ) -> Answered:
-    """Record one person's answer, or refuse with the first reason why not.
+    """Record the answer of a person in their own session, or refuse it with the first reason.
 
-    `credential` is the text of that person's live session. `signing` is the person's registered key, or a signature
-    made with it; whoever has registered none is vouched for by the node's review key, and the answer says so.
-    It waits as long as its kind does, and `least_grace` at least. `only_rehearsed`, nothing is recorded: the answer
-    says what would be.
+    `signing` is the person's registered key, or a signature made with it; for a person without one the node's review
+    key signs, and the answer says so. The answer is held as long as its kind demands, and at least `least_grace`. With
+    `only_rehearsed` nothing is recorded: the result says what would be. `only_if` raises where the caller's own
+    condition does not hold; it is checked in the transaction that records the answer.
     """
-    # Signed before the commit, since a token or a service may take its time; the commit then looks at everything again.
-    ticket, unsigned = tools.database.read(lambda unit: _draft(unit, tools, ticket_id, reply, credential, signing, at))
+    at = caller.at
+    # Signed before the commit, since a token or a service may take its time; the commit then checks everything again.
+    ticket, unsigned = tools.database.read(lambda unit: _draft(unit, tools, caller, ticket_id, reply, signing, only_if))
     answer = seal_answer(unsigned, _sign(tools, unsigned, signing))
 
     def look_again(unit: Unit) -> Principal:
-        # Who was logged out or disabled while we signed is refused; the time we began with would not show it.
-        person = authenticate_in(unit, credential, at=max(at, tools.clock.now())).principal
-        _, again = _draft(unit, tools, ticket_id, reply, credential, signing, at)
+        # A session that ended while we signed is refused; the time of the request would not show it.
+        person = confirm(unit, caller.as_of(max(at, tools.clock.now()))).principal
+        _, again = _draft(unit, tools, caller, ticket_id, reply, signing, only_if)
         if again != unsigned:
             raise ReviewerKeyError(f"the key that signs for `{again.by}` changed meanwhile, answer again")
         return person
@@ -129,29 +122,37 @@ def answer_review(
     return tools.database.write(hold)
 
 
-def prepare_answer(tools: Tools, ticket_id: TicketId, reply: Reply, *, credential: str, at: Instant) -> UnsignedAnswer:
-    """What a person with a key of their own has to sign (`answer_message` of it); nothing is recorded."""
-    elsewhere = SignedElsewhere(signature=b"", answered_at=at)
-    _, unsigned = tools.database.read(lambda unit: _draft(unit, tools, ticket_id, reply, credential, elsewhere, at))
+def draft_unsigned(tools: Tools, caller: Caller, ticket_id: TicketId, reply: Reply) -> UnsignedAnswer:
+    """Return what a person with a key of their own has to sign (`answer_message` of it); record nothing."""
+    elsewhere = SignedElsewhere(signature=b"", answered_at=caller.at)
+    _, unsigned = tools.database.read(lambda unit: _draft(unit, tools, caller, ticket_id, reply, elsewhere))
     return unsigned
+
+
+def require_reviewing(caller: Caller) -> None:
+    """Raise unless a person acts in their own session; the operator of the folder is no person."""
+    if caller.is_local:
+        raise NotSignedInError("expected the session of a person (ASSAY_CREDENTIAL or --credential), got none")
+    person = caller.principal
+    if not person.is_person():
+        raise MachineAnswerError(f"expected a person, got {person.kind} `{person.id}`")
+    require_session(caller)
 
 
 def _draft(
     unit: Unit,
     tools: Tools,
+    caller: Caller,
     ticket_id: TicketId,
     reply: Reply,
-    credential: str,
     signing: Signer | SignedElsewhere | None,
-    at: Instant,
+    only_if: Callable[[Unit, Ticket], None] = lambda _unit, _ticket: None,
 ) -> tuple[Ticket, UnsignedAnswer]:
-    """Every refusal, on one state of the database; the same arguments on the same state give the same draft."""
-    proved = authenticate_in(unit, credential, at=at)
-    person = proved.principal
-    ticket = get_ticket(unit, person.tenant_id, ticket_id)
-    if not person.is_person():
-        raise MachineAnswerError(f"expected a person, got {person.kind} `{person.id}`")
-    require_session(proved)
+    """Make every check on one state of the database; the same arguments on the same state give the same draft."""
+    person, at = confirm(unit, caller).principal, caller.at
+    ticket = get_ticket(unit, caller.tenant_id, ticket_id)
+    require_reviewing(caller)
+    only_if(unit, ticket)
     require_unsettled(unit, ticket)
     signed_with, key_id = key_for(tools, person, signing)
     draft = draft_answer(
@@ -199,6 +200,13 @@ def verify_signing_time(signed_at: Instant, ticket: Ticket, now: Instant) -> Non
         raise AnswerTimeError(
             f"expected a time from {render_instant(first)} to {render_instant(now)}, got {render_instant(signed_at)}"
         )
+
+
+def read_signature(signature: str | None, at: str | None) -> SignedElsewhere | None:
+    """A signature with its time; without both the node signs, which it refuses for a person with a registered key."""
+    if signature is None or at is None:
+        return None
+    return SignedElsewhere(signature=bytes.fromhex(signature), answered_at=parse_instant(at))
 
 
 def _sign(tools: Tools, unsigned: UnsignedAnswer, signing: Signer | SignedElsewhere | None) -> bytes:

@@ -8,8 +8,6 @@ from assay.ports.desk_store import StoredAct, StoredEscalation
 from assay.review.answer import Answer
 from assay.review.lease import Lease
 
-__all__ = ["by_ticket"]
-
 _OfTicket = TypeVar("_OfTicket", Answer, StoredAct, Lease, StoredEscalation)
 
 

@@ -13,8 +13,6 @@ from assay.review.answer import Answer, SignedWith, verify_answer
 from assay.review.errors import ReviewerKeyError
 from assay.review.ticket import Ticket
 
-__all__ = ["AnswerFinding", "check_answer", "desk_key_ring", "key_of", "verified_answers", "verify_stored_answer"]
-
 
 class AnswerFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An answer, whether its signature holds, and if not, why."""

@@ -1,4 +1,4 @@
-"""A person comments on a ticket: signed and on record, with words that can be erased and a proof that cannot."""
+"""Comments on tickets as they are shown: each verified, with words that can be erased and a proof that cannot."""
 
 import json
 from collections.abc import Sequence
@@ -6,11 +6,9 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from assay.flows.review.act_review import Seat, Wish
 from assay.flows.review.check_answer import key_of
-from assay.flows.review.desk_entry import TEXT_POINTER
-from assay.flows.tools import Tools
-from assay.kernel.commitment import MIN_SALT_SIZE, commit
+from assay.flows.review.review_entry import TEXT_POINTER
+from assay.kernel.commitment import commit
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
@@ -19,13 +17,7 @@ from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.desk_store import StoredAct
 from assay.review.act import Act, ActKind, Comment, parse_act_body, verify_act
-from assay.review.errors import CommentError
-from assay.review.sight import require_commenter
 from assay.review.ticket import Ticket
-
-__all__ = ["ShownComment", "comment_wish", "load_comments", "parse_act"]
-
-_LONGEST = 4000
 
 
 class ShownComment(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,20 +28,6 @@ class ShownComment(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     text: str | None
     verified: bool
     sequence_number: int
-
-
-def comment_wish(tools: Tools, text: str, *, salt: bytes | None = None) -> Wish:
-    """Words of whomever the ticket concerns. A salt is given where it was prepared and signed elsewhere."""
-    if not text.strip() or len(text) > _LONGEST:
-        raise CommentError(f"expected 1 to {_LONGEST} characters, got {len(text)}")
-    drawn = tools.entropy.token(MIN_SALT_SIZE) if salt is None else salt
-    said = Comment(text_commitment=commit(text, drawn))
-
-    def body(seat: Seat) -> Comment:
-        require_commenter(seat.ticket, seat.person, seat.at)
-        return said
-
-    return Wish(body=body, words=(text, drawn))
 
 
 def load_comments(unit: Unit, ticket: Ticket, acts: Sequence[StoredAct], ring: KeyRing) -> tuple[ShownComment, ...]:

@@ -8,8 +8,6 @@ from assay.review.kind import TicketKind
 from assay.review.ticket import Ticket
 from assay.truth.status import FINAL_STATUSES
 
-__all__ = ["decided_keys"]
-
 
 def decided_keys(unit: Unit, tenant_id: TenantId, unsettled: Iterable[Ticket]) -> dict[TicketId, str]:
     """The final status in force, by ticket; one that is not decided is left out."""

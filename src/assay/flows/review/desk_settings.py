@@ -8,8 +8,6 @@ from assay.identity.principal import BuiltInRole
 from assay.kernel.ids import PrincipalId
 from assay.review.kind import TicketKind
 
-__all__ = ["DeskSettings"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeskSettings:

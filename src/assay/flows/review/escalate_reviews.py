@@ -7,8 +7,8 @@ import msgspec
 
 from assay.flows.known import get_ticket
 from assay.flows.review.by_ticket import by_ticket
-from assay.flows.review.desk_entry import escalation_entry
 from assay.flows.review.read_tickets import read_tickets
+from assay.flows.review.review_entry import escalation_entry
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import Instant
@@ -16,8 +16,6 @@ from assay.ports.database import Unit
 from assay.ports.desk_store import StoredEscalation
 from assay.review.escalate import Escalation, Stage, find_stage
 from assay.review.ticket import Ticket
-
-__all__ = ["escalate_reviews"]
 
 
 def escalate_reviews(tools: Tools, tenant_id: TenantId, *, at: Instant) -> tuple[Escalation, ...]:

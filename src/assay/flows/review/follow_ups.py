@@ -3,10 +3,10 @@
 from types import MappingProxyType
 
 from assay.flows.claims.approve_claims import require_approver, settle_claims
-from assay.flows.delivery.certify_rule import settle_certification
+from assay.flows.delivery.settle_certification import settle_certification
 from assay.flows.delivery.settle_proposal import settle_proposal
 from assay.flows.delivery.settle_rootcause import read_conclusion, settle_rootcause
-from assay.flows.identity.change_tier import apply_tier, refuse_own_tier
+from assay.flows.identity.tiers import apply_tier, refuse_own_tier
 from assay.flows.model.activate_model import put_model_in_use
 from assay.flows.registry.restore_switch import open_latch
 from assay.flows.review.settle_review import FollowUps
@@ -15,8 +15,6 @@ from assay.flows.truth.vote_entry import record_vote
 from assay.flows.verdicts.attest_verdict import require_token, settle_held_verdict
 from assay.flows.verdicts.review_graph import note_graph_review
 from assay.review.kind import TicketKind
-
-__all__ = ["ROOM_FOLLOW_UPS"]
 
 ROOM_FOLLOW_UPS = FollowUps(
     on_settlement=MappingProxyType(

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from assay.flows.review.desk_entry import held_entry
+from assay.flows.review.review_entry import held_entry
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Receipt
@@ -12,8 +12,6 @@ from assay.ports.desk_store import HeldRow
 from assay.review.answer import Answer
 from assay.review.hold import HeldAnswer, answer_hash
 from assay.review.ticket import Ticket
-
-__all__ = ["end_lease", "find_held", "hold_answer_in", "parse_held"]
 
 
 def hold_answer_in(unit: Unit, ticket: Ticket, answer: Answer, takes_effect_at: Instant, *, at: Instant) -> Receipt:

@@ -1,17 +1,23 @@
-"""A person keeps a draft of an answer: private, and gone when they answer or the ticket is decided.
+"""Drafts of answers: private, and gone when their writer answers or the ticket is settled.
 
 It is in no ledger, not even as a commitment: nothing was decided, and a record of when somebody hesitated would tell
 others what the person chose not to say.
 """
 
-import msgspec
-from msgspec import Struct
+from typing import Annotated
 
-from assay.flows.identity.authenticate import authenticate_in, require_session
+import msgspec
+from msgspec import Meta, Struct
+
+from assay.flows.identity.authenticate import confirm
 from assay.flows.known import get_ticket
+from assay.flows.request import Request
+from assay.flows.review.answer_review import require_reviewing
+from assay.flows.review.keep_view import Dropped
 from assay.flows.review.settle_review import require_unsettled
 from assay.flows.tools import Tools
-from assay.kernel.ids import PrincipalId, TicketId
+from assay.identity.caller import Caller
+from assay.kernel.ids import PrincipalId, parse_ticket_id
 from assay.kernel.instant import Instant
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
@@ -20,13 +26,23 @@ from assay.review.draft import require_reviewer
 from assay.review.errors import AlreadyAnsweredError, BodyError, UnknownChoiceError
 from assay.review.ticket import Ticket
 
-__all__ = ["DraftedReply", "KeptDraft", "drop_draft", "find_draft", "keep_draft"]
-
 _LONGEST = 16_000
+_TicketName = Annotated[str, Meta(description="The id of the ticket.")]
+
+
+class KeepDraft(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    ticket_id: _TicketName
+    choice: Annotated[str | None, Meta(description="The choice so far.")] = None
+    reason: Annotated[str, Meta(description="The reason so far.")] = ""
+    body: Annotated[str, Meta(description="The text of the body so far.")] = ""
+
+
+class DropDraft(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    ticket_id: _TicketName
 
 
 class DraftedReply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """As much of a reply as there is yet; the body is whatever text the person has so far."""
+    """An unfinished answer; the body may be any text."""
 
     choice: str | None = None
     reason: str = ""
@@ -38,32 +54,34 @@ class KeptDraft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     saved_at: Instant
 
 
-def keep_draft(tools: Tools, ticket_id: TicketId, reply: DraftedReply, *, credential: str, at: Instant) -> KeptDraft:
-    """In place of the one before, for whoever may answer the ticket and has not."""
+def keep_draft(tools: Tools, caller: Caller, request: KeepDraft) -> KeptDraft:
+    """Save a draft of the caller's answer in place of the one before; nobody else sees it."""
+    reply = DraftedReply(choice=request.choice, reason=request.reason, body=request.body)
     text = msgspec.json.encode(reply).decode()
     if len(text) > _LONGEST:
         raise BodyError(f"expected a draft of at most {_LONGEST} characters, got {len(text)}")
 
     def work(unit: Unit) -> KeptDraft:
-        ticket, by = _writer(unit, ticket_id, credential, at)
+        ticket, by = _writer(unit, caller, request.ticket_id)
         if any(answer.by == by for answer in unit.review.answers(ticket.tenant_id, ticket.id)):
             raise AlreadyAnsweredError(f"`{by}` has answered `{ticket.id}`")
         if reply.choice is not None and reply.choice not in ticket.choices:
             raise UnknownChoiceError(f"expected one of `{', '.join(ticket.choices)}`, got `{reply.choice[:80]}`")
-        unit.desk.save_draft(ticket.tenant_id, SavedDraft(ticket_id=ticket.id, by=by, text=text, saved_at=at))
-        return KeptDraft(reply=reply, saved_at=at)
+        unit.desk.save_draft(ticket.tenant_id, SavedDraft(ticket_id=ticket.id, by=by, text=text, saved_at=caller.at))
+        return KeptDraft(reply=reply, saved_at=caller.at)
 
     return tools.database.write(work)
 
 
-def drop_draft(tools: Tools, ticket_id: TicketId, *, credential: str, at: Instant) -> None:
-    """Whether or not there was one."""
+def drop_draft(tools: Tools, caller: Caller, request: DropDraft) -> Dropped:
+    """Delete the caller's draft of an answer, whether or not there was one."""
 
-    def work(unit: Unit) -> None:
-        ticket, by = _writer(unit, ticket_id, credential, at)
+    def work(unit: Unit) -> Dropped:
+        ticket, by = _writer(unit, caller, request.ticket_id)
         unit.desk.drop_draft(ticket.tenant_id, ticket.id, by)
+        return Dropped()
 
-    tools.database.write(work)
+    return tools.database.write(work)
 
 
 def find_draft(unit: Unit, ticket: Ticket, by: PrincipalId) -> KeptDraft | None:
@@ -76,10 +94,10 @@ def find_draft(unit: Unit, ticket: Ticket, by: PrincipalId) -> KeptDraft | None:
         raise DamagedRecordError(f"the draft of `{by}` about `{ticket.id}` cannot be read: {error}") from error
 
 
-def _writer(unit: Unit, ticket_id: TicketId, credential: str, at: Instant) -> tuple[Ticket, PrincipalId]:
-    proved = authenticate_in(unit, credential, at=at)
-    ticket = get_ticket(unit, proved.principal.tenant_id, ticket_id)
-    require_reviewer(ticket, proved.principal, at)
-    require_session(proved)
+def _writer(unit: Unit, caller: Caller, ticket_id: str) -> tuple[Ticket, PrincipalId]:
+    person = confirm(unit, caller).principal
+    ticket = get_ticket(unit, caller.tenant_id, parse_ticket_id(ticket_id))
+    require_reviewing(caller)
+    require_reviewer(ticket, person, caller.at)
     require_unsettled(unit, ticket)
-    return ticket, proved.principal.id
+    return ticket, person.id

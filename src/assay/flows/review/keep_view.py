@@ -1,29 +1,49 @@
-"""A person keeps a filter of the queue under a name: for themselves, or for everybody at the desk.
+"""Saved views: filters of the queue under a name, for one person or for everybody at the desk.
 
 A view decides nothing and hides nothing that its reader may see, so it is in no ledger.
 """
 
-import msgspec
-from msgspec import Struct
+from typing import Annotated
 
-from assay.flows.identity.authenticate import authenticate_in, require_session
+import msgspec
+from msgspec import Meta, Struct
+
+from assay.flows.identity.authenticate import confirm
+from assay.flows.request import Option, Page, Request
+from assay.flows.review.answer_review import require_reviewing
 from assay.flows.tools import Tools
+from assay.identity.caller import Caller
 from assay.identity.principal import Principal
-from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.desk_store import SavedView
-from assay.review.errors import MachineAnswerError, ViewError
+from assay.review.errors import ViewError
 from assay.review.queue import QueueFilter
-
-__all__ = ["KeptView", "drop_view", "find_view", "keep_view", "list_views"]
 
 _LONGEST_NAME = 80
 
 
+_ViewName = Annotated[str, Meta(description="The name of the view."), Option(metavar="NAME")]
+
+
+class ListViews(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class KeepView(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: _ViewName
+    filter: Annotated[QueueFilter, Meta(description="Which tickets it shows."), Option(form="flat")]
+    shared: Annotated[bool, Meta(description="Everybody at the desk may use it.")] = False
+
+
+class DropView(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: _ViewName
+
+
 class KeptView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`by` is its owner, who alone changes or drops it."""
+    """A saved view; only its owner, `by`, changes or drops it."""
 
     name: str
     by: PrincipalId
@@ -32,50 +52,62 @@ class KeptView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     saved_at: Instant
 
 
-def keep_view(tools: Tools, name: str, wanted: QueueFilter, *, shared: bool, credential: str, at: Instant) -> KeptView:
-    """In place of the owner's one of that name."""
+class Dropped(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """It is gone."""
+
+    dropped: bool = True
+
+
+def views(tools: Tools, caller: Caller, request: ListViews) -> Page[KeptView]:  # noqa: ARG001 - as every flow
+    """List the caller's saved views, and those that others share."""
+    return Page(items=_usable(tools, caller))
+
+
+def keep_view(tools: Tools, caller: Caller, request: KeepView) -> KeptView:
+    """Save a filter of the queue under a name, in place of the caller's view of that name."""
+    name = request.name
     if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable() or not name.strip():
         raise ViewError(f"expected a name of 1 to {_LONGEST_NAME} printable characters, got {name[:80]!r}")
 
     def work(unit: Unit) -> KeptView:
-        owner = _owner(unit, credential, at)
-        text = msgspec.json.encode(wanted).decode()
-        row = SavedView(by=owner.id, name=name, shared=int(shared), text=text, saved_at=at)
-        unit.desk.save_view(owner.tenant_id, row)
+        owner = _owner(unit, caller)
+        text = msgspec.json.encode(request.filter).decode()
+        row = SavedView(by=owner.id, name=name, shared=int(request.shared), text=text, saved_at=caller.at)
+        unit.desk.save_view(caller.tenant_id, row)
         return _kept(row)
 
     return tools.database.write(work)
 
 
-def drop_view(tools: Tools, name: str, *, credential: str, at: Instant) -> None:
-    def work(unit: Unit) -> None:
-        owner = _owner(unit, credential, at)
-        if unit.desk.find_view(owner.tenant_id, owner.id, name) is None:
-            raise ViewError(f"`{owner.id}` has no view `{name[:80]}`")
-        unit.desk.drop_view(owner.tenant_id, owner.id, name)
+def drop_view(tools: Tools, caller: Caller, request: DropView) -> Dropped:
+    """Delete a saved view of the caller's own."""
 
-    tools.database.write(work)
+    def work(unit: Unit) -> Dropped:
+        owner = _owner(unit, caller)
+        if unit.desk.find_view(caller.tenant_id, owner.id, request.name) is None:
+            raise ViewError(f"`{owner.id}` has no view `{request.name[:80]}`")
+        unit.desk.drop_view(caller.tenant_id, owner.id, request.name)
+        return Dropped()
 
-
-def list_views(tools: Tools, tenant_id: TenantId, by: PrincipalId) -> tuple[KeptView, ...]:
-    """This person's own, and those that others share."""
-    return tuple(map(_kept, tools.database.read(lambda unit: unit.desk.views(tenant_id, by))))
+    return tools.database.write(work)
 
 
-def find_view(tools: Tools, tenant_id: TenantId, by: PrincipalId, name: str) -> KeptView:
-    """One's own goes before one that is shared; of several that are shared, the first by owner."""
-    found = [one for one in list_views(tools, tenant_id, by) if one.name == name]
+def find_view(tools: Tools, caller: Caller, name: str) -> KeptView:
+    """Return the view of that name: the caller's own first; of several that are shared, the first by owner."""
+    by = caller.principal.id
+    found = [one for one in _usable(tools, caller) if one.name == name]
     if not found:
         raise ViewError(f"expected a view that `{by}` may use, got `{name[:80]}`")
     return min(found, key=lambda one: (one.by != by, one.by))
 
 
-def _owner(unit: Unit, credential: str, at: Instant) -> Principal:
-    proved = authenticate_in(unit, credential, at=at)
-    if not proved.principal.is_person():
-        raise MachineAnswerError(f"expected a person, got {proved.principal.kind} `{proved.principal.id}`")
-    require_session(proved)
-    return proved.principal
+def _usable(tools: Tools, caller: Caller) -> tuple[KeptView, ...]:
+    return tuple(map(_kept, tools.database.read(lambda unit: unit.desk.views(caller.tenant_id, caller.principal.id))))
+
+
+def _owner(unit: Unit, caller: Caller) -> Principal:
+    require_reviewing(caller)
+    return confirm(unit, caller).principal
 
 
 def _kept(row: SavedView) -> KeptView:

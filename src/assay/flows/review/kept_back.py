@@ -10,9 +10,13 @@ from assay.flows.delivery.item_sight import is_hidden
 from assay.identity.principal import Principal
 from assay.ports.database import Unit
 from assay.review.kind import TicketKind
+from assay.review.sight import may_read
 from assay.review.ticket import Ticket
 
-__all__ = ["is_kept_from"]
+
+def is_readable(unit: Unit, ticket: Ticket, viewer: Principal | None) -> bool:
+    """Whether the ticket concerns the viewer, and shows nothing that is withheld from them."""
+    return viewer is None or (may_read(ticket, viewer) and not is_kept_from(unit, ticket, viewer))
 
 
 def is_kept_from(unit: Unit, ticket: Ticket, viewer: Principal | None) -> bool:

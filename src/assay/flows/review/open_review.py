@@ -8,8 +8,6 @@ from assay.kernel.ledger import Receipt
 from assay.ports.database import Unit
 from assay.review.ticket import TICKET_ENTROPY_BYTES, Ticket, TicketDraft, open_ticket, ticket_id_from
 
-__all__ = ["draft_ticket", "open_review", "open_review_in"]
-
 
 def open_review(tools: Tools, tenant_id: TenantId, draft: TicketDraft, *, at: Instant) -> tuple[Ticket, Receipt]:
     """Open a ticket in a commit of its own. The caller has authenticated `opened_by`."""

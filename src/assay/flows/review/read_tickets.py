@@ -8,8 +8,6 @@ from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.review.ticket import Ticket
 
-__all__ = ["read_tickets"]
-
 
 def read_tickets(
     unit: Unit, tenant_id: TenantId, ids: Sequence[TicketId]

@@ -1,21 +1,37 @@
-"""How the review desk is written into the ledger, and what subscribers are told of it."""
+"""Ledger entries of the review desk: questions, answers, settlements, and what people and the node do besides."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from msgspec import Raw, Struct
+from msgspec.structs import asdict
 
 from assay.kernel.canonical import canonicalize
-from assay.kernel.commitment import Disclosure
+from assay.kernel.commitment import Disclosure, seal_fields
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
+from assay.review.act import Act, ActKind
 from assay.review.answer import Answer
+from assay.review.escalate import Escalation
+from assay.review.hold import AnswerLapsed, HeldAnswer
 from assay.review.kind import OnExpiry, TicketKind
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
-__all__ = ["TicketOpened", "about_ticket", "answer_entry", "settlement_entry", "ticket_entry"]
+# Where the entry of a comment holds the commitment of its words.
+TEXT_POINTER = "/text"
+_KINDS: Mapping[ActKind, EntryKind] = MappingProxyType(
+    {
+        ActKind.CLAIM: EntryKind.TICKET_CLAIMED,
+        ActKind.RELEASE: EntryKind.TICKET_RELEASED,
+        ActKind.ASSIGN: EntryKind.TICKET_ASSIGNED,
+        ActKind.PRIORITISE: EntryKind.TICKET_PRIORITISED,
+        ActKind.COMMENT: EntryKind.TICKET_COMMENTED,
+        ActKind.UNDO: EntryKind.TICKET_ANSWER_UNDONE,
+    }
+)
 
 
 class TicketOpened(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -51,6 +67,27 @@ def answer_entry(ticket: Ticket, answer: Answer, *, at: Instant) -> Draft:
 
 def settlement_entry(ticket: Ticket, settlement: Settlement, *, at: Instant) -> Draft:
     return about_ticket(ticket, EntryKind.TICKET_SETTLED, settlement, at=at)
+
+
+def act_entry(ticket: Ticket, act: Act, *, at: Instant, words: tuple[str, bytes] | None = None) -> Draft:
+    """The act as it was signed. `words` are a comment's, with their salt: logged as a commitment, erasable for ever."""
+    if words is None:
+        return about_ticket(ticket, _KINDS[act.kind], act, at=at)
+    text, salt = words
+    body, disclosures = seal_fields({**asdict(act), "text": text}, [TEXT_POINTER], [salt])
+    return about_ticket(ticket, _KINDS[act.kind], body, at=at, disclosures=disclosures)
+
+
+def escalation_entry(ticket: Ticket, escalation: Escalation) -> Draft:
+    return about_ticket(ticket, EntryKind.TICKET_ESCALATED, escalation, at=escalation.escalated_at)
+
+
+def held_entry(ticket: Ticket, held: HeldAnswer, *, at: Instant) -> Draft:
+    return about_ticket(ticket, EntryKind.TICKET_ANSWER_HELD, held, at=at)
+
+
+def lapsed_entry(ticket: Ticket, lapsed: AnswerLapsed, *, at: Instant) -> Draft:
+    return about_ticket(ticket, EntryKind.TICKET_ANSWER_LAPSED, lapsed, at=at)
 
 
 def about_ticket(

@@ -13,10 +13,9 @@ from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.review.answer import Answer
+from assay.review.lease import Lease, live_leases
 from assay.review.settle import Settlement, settle
 from assay.review.ticket import Ticket
-
-__all__ = ["Givers", "counting_answers", "settle_now"]
 
 
 class Givers:
@@ -55,3 +54,10 @@ def counting_answers(
         return tuple(answers)
     known = givers or Givers(unit, ticket.tenant_id)
     return tuple(one for one in answers if one.choice in ticket.rejecting or known.may_answer(ticket, one.by, at))
+
+
+def leases_in_force(unit: Unit, ticket: Ticket, at: Instant) -> tuple[Lease, ...]:
+    """The claims that keep others away; a person who lost the role, or was disabled, holds none."""
+    holders = Givers(unit, ticket.tenant_id)
+    leases = live_leases(unit.desk.leases(ticket.tenant_id, ticket.id), at)
+    return tuple(one for one in leases if holders.may_answer(ticket, one.by, at))

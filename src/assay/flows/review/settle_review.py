@@ -15,16 +15,6 @@ from assay.review.kind import TicketKind
 from assay.review.settle import Settlement, SettlementState
 from assay.review.ticket import Ticket
 
-__all__ = [
-    "NO_FOLLOW_UPS",
-    "AnswerFollowUp",
-    "FollowUp",
-    "FollowUps",
-    "record_settlement",
-    "require_unsettled",
-    "settle_review_in",
-]
-
 # What a room does when one of its tickets is decided. It runs in the same commit: if it raises, nothing was decided.
 # It gets the unit, the ticket, the settlement, all answers (the rejected bodies too), and the time; it must not wait.
 FollowUp = Callable[[Unit, Ticket, Settlement, tuple[Answer, ...], Instant], None]

@@ -1,18 +1,22 @@
-"""The sweep: tickets whose time is up are settled as their kind says; an approval nobody gave is a denial.
+"""The sweep: tickets that are due are settled as their kind says; an approval that nobody gave is denied.
 
 held answers whose time has come -> tickets whose time is up -> those still open are told to more people
 """
 
 from msgspec import Struct
 
+from assay.flows.identity.authenticate import confirm
 from assay.flows.known import get_ticket
+from assay.flows.request import Done, Request
 from assay.flows.review.check_answer import desk_key_ring
 from assay.flows.review.escalate_reviews import escalate_reviews
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.read_tickets import read_tickets
 from assay.flows.review.settle_now import settle_now
 from assay.flows.review.settle_review import NO_FOLLOW_UPS, FollowUps, settle_review_in
 from assay.flows.review.take_effect import Effect, take_effect
 from assay.flows.tools import Tools
+from assay.identity.caller import Caller
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import Instant
@@ -23,7 +27,9 @@ from assay.review.kind import OnExpiry
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
-__all__ = ["Stuck", "Sweep", "settle_reviews"]
+
+class SettleTickets(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
 
 
 class Stuck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,6 +47,16 @@ class Sweep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     stuck: tuple[Stuck, ...]
     effects: tuple[Effect, ...] = ()
     escalated: tuple[Escalation, ...] = ()
+
+
+def settle_tickets(tools: Tools, caller: Caller, request: SettleTickets) -> Done[Sweep]:  # noqa: ARG001 - as every flow
+    """Settle every ticket that is due, as its kind says: an approval that nobody gave is denied.
+
+    Held answers that are due take effect first, and tickets that are nearly due are escalated. A running server does
+    all of it by itself.
+    """
+    tools.database.read(lambda unit: confirm(unit, caller))
+    return Done(value=settle_reviews(tools, caller.tenant_id, at=caller.at, follow_ups=ROOM_FOLLOW_UPS), is_new=False)
 
 
 def settle_reviews(tools: Tools, tenant_id: TenantId, *, at: Instant, follow_ups: FollowUps = NO_FOLLOW_UPS) -> Sweep:

@@ -5,19 +5,19 @@ from typing import Any
 
 from msgspec import Struct
 
-from assay.flows.review.show_ticket import get_readable
+from assay.flows.request import Page
+from assay.flows.review.show_ticket import ShowTicket, get_readable
 from assay.flows.tools import Tools
+from assay.identity.caller import Caller
 from assay.identity.principal import Principal
 from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.errors import Error
-from assay.kernel.ids import PrincipalId, TenantId, TicketId
+from assay.kernel.ids import PrincipalId, TenantId, parse_ticket_id
 from assay.kernel.instant import Instant, parse_instant
 from assay.kernel.ledger import EntryKind
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.review.sight import is_blind
-
-__all__ = ["SAID", "TimelineEntry", "show_timeline"]
 
 # What others said, and that they said it; kept back where each shall judge by themselves.
 SAID = frozenset(
@@ -43,10 +43,12 @@ class TimelineEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     body: dict[str, Any]
 
 
-def show_timeline(
-    tools: Tools, tenant_id: TenantId, ticket_id: TicketId, *, viewer: Principal | None
-) -> tuple[TimelineEntry, ...]:
-    """From the opening to the decision; where several judge, a reviewer sees the others' words at its end."""
+def timeline(tools: Tools, caller: Caller, request: ShowTicket) -> Page[TimelineEntry]:
+    """List everything that happened to a ticket, each step with its ledger entry and the hash of that.
+
+    Where several people must answer, a reviewer who has yet to answer does not see what others said.
+    """
+    tenant_id, ticket_id, viewer = caller.tenant_id, parse_ticket_id(request.ticket_id), caller.viewer
 
     def look(unit: Unit) -> tuple[TimelineEntry, ...]:
         ticket = get_readable(unit, tenant_id, ticket_id, viewer)
@@ -58,7 +60,7 @@ def show_timeline(
             return steps
         return tuple(one for one in steps if one.kind not in SAID or _is_own(one, steps, viewer))
 
-    return tools.database.read(look)
+    return Page(items=tools.database.read(look))
 
 
 def _is_own(step: TimelineEntry, steps: tuple[TimelineEntry, ...], viewer: Principal) -> bool:

@@ -2,8 +2,6 @@
 
 from unicodedata import category
 
-__all__ = ["escape_unseen"]
-
 # Characters that no reader sees, or that turn others around.
 _UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 

@@ -7,8 +7,8 @@ from msgspec import Struct
 from assay.flows.known import get_principal, get_ticket
 from assay.flows.review.answer_review import record_answer
 from assay.flows.review.check_answer import desk_key_ring
-from assay.flows.review.desk_entry import lapsed_entry
 from assay.flows.review.held_answers import find_held, parse_held
+from assay.flows.review.review_entry import lapsed_entry
 from assay.flows.review.settle_review import FollowUps, require_unsettled
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest
@@ -21,8 +21,6 @@ from assay.ports.desk_store import HeldRow
 from assay.review.draft import require_reviewer
 from assay.review.hold import AnswerLapsed
 from assay.review.settle import Settlement
-
-__all__ = ["Effect", "EffectState", "take_effect"]
 
 
 class EffectState(StrEnum):

@@ -20,8 +20,6 @@ from assay.ports.database import Unit
 from assay.ports.events import OutboxEvent
 from assay.review.sight import is_blind
 
-__all__ = ["may_tell_of_others", "tell_events"]
-
 
 class _Placed(Struct, frozen=True, kw_only=True):
     """Which decision about a bundle an event tells of."""

@@ -22,8 +22,6 @@ from assay.ports.database import Unit
 from assay.trust.evolve import Fold
 from assay.trust.fold_state import render_fold_state
 
-__all__ = ["TrustFinding", "TrustProblem", "check_trust"]
-
 
 class TrustProblem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`trust.log_differs`, `trust.outcomes_differ`, `trust.mark_differs`, `trust.mark_unsigned`, or the code of what

@@ -13,8 +13,6 @@ from assay.kernel.ids import TenantId
 from assay.ports.trust_store import FoldMark
 from assay.trust.evolve import Fold
 
-__all__ = ["MARK_EVERY", "FoldPlace", "FoldShelf", "Folded"]
-
 MARK_EVERY = 1000
 _MOST = 8  # with 30,000 agents each, about 100 MB
 

@@ -34,17 +34,6 @@ from assay.trust.parse_policy import parse_policy
 from assay.trust.policy import TrustPolicy
 from assay.trust.signal import read_stored_signal
 
-__all__ = [
-    "borrow_trust",
-    "fold_from",
-    "fold_trust",
-    "get_policy_in_force",
-    "is_own_mark",
-    "keep_marks",
-    "read_policy",
-    "vouched_signals",
-]
-
 # Signals that are compared with their entries at once.
 _PART = 500
 

@@ -18,8 +18,6 @@ from assay.trust.signal import parse_signal
 from assay.truth.contract import Standing
 from assay.truth.snapshot import TrustSnapshot
 
-__all__ = ["AgentView", "Standings", "compare_policies", "freeze_agents", "list_standings"]
-
 # Standings of no claim type in particular: no profile for one applies.
 _ANY_CLAIM_TYPE = "any.any.v1"
 

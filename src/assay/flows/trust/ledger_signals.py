@@ -16,8 +16,6 @@ from assay.trust.parse_policy import parse_policy
 from assay.trust.policy import TrustPolicy
 from assay.trust.signal import parse_signal
 
-__all__ = ["SIGNAL_KINDS", "LedgerSignals", "folded_again", "policy_at"]
-
 SIGNAL_KINDS = frozenset(
     {
         EntryKind.OBSERVATION_RECORDED,

@@ -18,8 +18,6 @@ from assay.trust.policy import TrustPolicy
 from assay.trust.signal import parse_signal
 from assay.truth.snapshot import TrustSnapshot
 
-__all__ = ["recall_trust"]
-
 
 def recall_trust(
     tools: Tools,

@@ -29,8 +29,6 @@ from assay.ports.database import Unit
 from assay.trust.signal import DisputeRaised, SignalKind, TrustSignal, parse_signal, render_signal
 from assay.truth.window import WindowEvent
 
-__all__ = ["SIGNAL_ROLES", "DisputeAnswer", "Signalled", "record_signal"]
-
 # Who may log what; None means whoever is signed in. What is not here is logged by the flows that do it, by nobody else:
 # an observation, a vote, a window, a state, a policy, and a penalty that people decided on.
 SIGNAL_ROLES: Mapping[SignalKind, tuple[BuiltInRole, ...] | None] = MappingProxyType(

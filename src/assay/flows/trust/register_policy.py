@@ -28,8 +28,6 @@ from assay.trust.parse_policy import parse_policy
 from assay.trust.policy import TrustPolicy
 from assay.trust.signal import PolicyRegistered, SignalKind, TrustSignal, render_signal
 
-__all__ = ["LintedBody", "PolicyBody", "Registration", "WeakPolicyError", "register_policy"]
-
 _MAY = (BuiltInRole.OPERATOR,)
 
 

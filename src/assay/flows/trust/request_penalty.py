@@ -27,8 +27,6 @@ from assay.review.settle import Settlement
 from assay.review.ticket import Ticket, TicketDraft
 from assay.trust.signal import SignalKind, TrustSignal, parse_signal
 
-__all__ = ["DECIDE_WITHIN", "PenaltyAsked", "apply_penalty", "refuse_own_penalty", "request_penalty"]
-
 DECIDE_WITHIN = timedelta(days=7)
 _MAY = (BuiltInRole.OPERATOR, BuiltInRole.REVIEWER)
 

@@ -5,8 +5,6 @@ from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.ports.trust_store import RegisteredPolicy
 
-__all__ = ["list_policies"]
-
 
 def list_policies(tools: Tools, tenant_id: TenantId, *, policy_id: str | None = None) -> tuple[RegisteredPolicy, ...]:
     """In the order of registration, so that the last one is in force; an id that is not there is `flow.not_found`."""

@@ -11,8 +11,6 @@ from assay.kernel.ledger import Draft, EntryKind, Receipt, draft_entry
 from assay.ports.database import Unit
 from assay.trust.signal import TrustSignal, render_signal, signal_hash
 
-__all__ = ["SignalBody", "append_signal", "signal_entry"]
-
 
 class SignalBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of a `trust.signal` entry; `ticket_id` is that of the decision behind it, where there is one."""

@@ -20,8 +20,6 @@ from assay.trust.evolve import Fold
 from assay.trust.freeze import freeze_trust
 from assay.truth.snapshot import TrustSnapshot
 
-__all__ = ["SnapshotBasis", "Taken", "seconds_ahead", "snapshot_of", "take_snapshot"]
-
 _SECOND = timedelta(seconds=1)
 
 

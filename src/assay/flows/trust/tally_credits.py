@@ -20,8 +20,6 @@ from assay.trust.signal import SignalKind, TruthstateEmitted, read_stored_signal
 from assay.truth.contract import Contract
 from assay.truth.number import ARITHMETIC
 
-__all__ = ["Credits", "EarnedCredits", "tally_credits"]
-
 
 class EarnedCredits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`keys` is at how many keys they were earned."""

@@ -25,8 +25,6 @@ from assay.ports.truth_store import RecordKind, TruthRecord
 from assay.truth.evidence import Fingerprint, Resemblance, evidence_identities, fingerprint_hash, parse_fingerprint
 from assay.truth.observation import parse_observation
 
-__all__ = ["Attached", "attach_fingerprint"]
-
 _MAY = (BuiltInRole.OPERATOR, BuiltInRole.RELAY)
 
 

@@ -9,6 +9,7 @@ from assay.flows.review.answer_review import Answered, SignedElsewhere
 from assay.flows.tools import Tools
 from assay.flows.truth.compile_truth import CompiledTruth
 from assay.flows.truth.validation_ticket import find_validation_ticket
+from assay.identity.caller import Caller
 from assay.kernel.canonical import canonical_json
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
@@ -19,8 +20,6 @@ from assay.review.draft import Reply
 from assay.review.ticket import Ticket
 from assay.truth.contract import VoteType
 from assay.truth.status import TruthStatus
-
-__all__ = ["CastVote", "cast_vote", "get_validation_ticket"]
 
 
 class CastVote(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -52,10 +51,10 @@ def cast_vote(
     Whatever is raised, no vote was recorded. A crash before the key is compiled leaves the key stale, and never the
     vote lost: whoever compiles next counts it.
     """
-    _, ticket = tools.database.read(lambda unit: get_validation_ticket(unit, truthkey, credential, at=at))
+    caller, ticket = tools.database.read(lambda unit: _asked(unit, truthkey, credential, at))
     body = {} if override_status is None else {"override_status": override_status.value}
     reply = Reply(choice=vote_type.value.lower(), seen=seen, reason=reason, body=canonical_json(body))
-    done = answer_desk(tools, ticket.id, reply, credential=credential, signing=signing, at=at)
+    done = answer_desk(tools, caller, ticket.id, reply, signing=signing)
     if done.recount is None:
         return CastVote(answered=done.answered)
     compiled, code, problem = done.recount.compiled, done.recount.code, done.recount.problem
@@ -64,8 +63,13 @@ def cast_vote(
 
 def get_validation_ticket(unit: Unit, truthkey: str, credential: str, *, at: Instant) -> tuple[TenantId, Ticket]:
     """The open question about a key, in the tenant of whoever is signed in."""
-    tenant_id = authenticate_in(unit, credential, at=at).principal.tenant_id
-    ticket = find_validation_ticket(unit, tenant_id, truthkey)
+    caller, ticket = _asked(unit, truthkey, credential, at)
+    return caller.tenant_id, ticket
+
+
+def _asked(unit: Unit, truthkey: str, credential: str, at: Instant) -> tuple[Caller, Ticket]:
+    caller = authenticate_in(unit, credential, at=at)
+    ticket = find_validation_ticket(unit, caller.tenant_id, truthkey)
     if ticket is None:
         raise NoOpenTicketError(f"nobody is asked about `{truthkey[:200]}` now")
-    return tenant_id, ticket
+    return caller, ticket

@@ -29,8 +29,6 @@ from assay.truth.key import parse_truth_key, render_truth_key
 from assay.truth.status import FINAL_STATUSES
 from assay.truth.window import Window, WindowEvent, WindowEventKind, parse_window_event
 
-__all__ = ["WINDOW_ROLES", "ChangedWindow", "change_window"]
-
 _EITHER = (BuiltInRole.OPERATOR, BuiltInRole.REVIEWER)
 # Where the contract leaves a decision to experts or authorities, reviewers at large do not set its frame.
 WINDOW_ROLES: Mapping[FlowMode, tuple[BuiltInRole, ...]] = MappingProxyType(

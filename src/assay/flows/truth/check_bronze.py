@@ -21,8 +21,6 @@ from assay.ports.database import Unit
 from assay.ports.ledger_store import StoredEntry
 from assay.ports.truth_store import FrozenTrust, RecordKind, ReleasedContract, SilverState, TruthRecord
 
-__all__ = ["TableFinding", "check_bronze", "check_tables"]
-
 _MOST_PROBLEMS = 100
 
 T = TypeVar("T", TruthRecord, FrozenTrust, SilverState, ReleasedContract)

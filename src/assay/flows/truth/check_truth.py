@@ -29,7 +29,12 @@ from assay.truth.state import (
     state_hash,
 )
 
-__all__ = ["CheckedState", "StateCheck", "StateCheckName", "check_state", "check_truth"]
+# What only a proof or a replay shows.
+_NOT_PROVEN = (
+    "that it was compiled from the observations, votes and scores that it names",
+    "that no observation or vote was left out",
+    "that no later state of the key replaced it",
+)
 
 
 class StateCheckName(StrEnum):
@@ -52,9 +57,12 @@ class StateCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class CheckedState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`not_proven` is what a state by itself does not show, even where every check holds."""
+
     truthkey: str
     status: str
     checks: tuple[StateCheck, ...]
+    not_proven: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -90,7 +98,12 @@ def check_state(
     )
     checks = [_tried(name, step) for name, step in steps]
     checks.append(_ledger_check(in_ledger))
-    return CheckedState(truthkey=state.truthkey, status=state.status.value, checks=tuple(checks))
+    return CheckedState(
+        truthkey=state.truthkey,
+        status=state.status.value,
+        checks=tuple(checks),
+        not_proven=_NOT_PROVEN if in_ledger else ("that a ledger holds this state", *_NOT_PROVEN),
+    )
 
 
 def _tried(name: StateCheckName, step: Callable[[], None]) -> StateCheck:

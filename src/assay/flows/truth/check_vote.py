@@ -19,8 +19,6 @@ from assay.review.answer import Answer, SignedWith, answer_message
 from assay.review.errors import ReviewerKeyError
 from assay.truth.vote import parse_vote, vote_hash
 
-__all__ = ["PRINCIPAL_KINDS", "verify_vote", "voter_entry_of"]
-
 PRINCIPAL_KINDS = frozenset({EntryKind.PRINCIPAL_ADDED, EntryKind.PRINCIPAL_CHANGED})
 
 

@@ -12,8 +12,6 @@ from assay.truth.observation import Observation
 from assay.truth.snapshot import TrustSnapshot
 from assay.truth.state import TruthState, shown_hash
 
-__all__ = ["claim_hash_in", "render_claim", "truthkey_in"]
-
 _MOST_OBSERVATIONS = 200
 # Of the claim, and of the observations: a vote's entry holds the text, quotes escaped, and may have one MiB.
 _MOST_BYTES = 192 * 1024

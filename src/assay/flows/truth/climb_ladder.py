@@ -21,8 +21,6 @@ from assay.ports.validator import Engines, EvidenceFact, Judgement, Question
 from assay.truth.ai_score import AiScore, ai_score_hash, render_ai_score
 from assay.truth.contract import StageName
 
-__all__ = ["Scored", "ask_rung", "climb_key", "open_ladder"]
-
 
 class Scored(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a rung said about an observation; without a score, `code` says why none was given, or no rung is due."""

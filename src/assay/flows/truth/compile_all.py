@@ -37,8 +37,6 @@ from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.pool import Pool
 
-__all__ = ["CompiledAll", "Progress", "compile_all"]
-
 # Keys in one part: a few hundred milliseconds of work, and one commit.
 _PART = 64
 Progress = Callable[[int, int], None]

@@ -17,6 +17,7 @@ from assay.kernel.instant import Instant
 from assay.truth.ai_score import parse_ai_score
 from assay.truth.compile import compile_truth_state
 from assay.truth.contract import Contract, FlowMode
+from assay.truth.edition import Edition
 from assay.truth.evidence import parse_fingerprint
 from assay.truth.flag import Flag
 from assay.truth.gather import Gathered
@@ -27,17 +28,8 @@ from assay.truth.status import INTERMEDIATE_STATUSES, TruthStatus
 from assay.truth.vote import parse_vote
 from assay.truth.window import WindowEvent, WindowEventKind, parse_window_event, render_window_event
 
-__all__ = [
-    "COMPILER_VERSION",
-    "CompileJob",
-    "CompiledJob",
-    "Result",
-    "compile_job",
-    "compile_partition",
-    "read_result",
-]
-
-COMPILER_VERSION = f"assay-{__version__}"
+# The number after the sign is the edition of the compiler's rules: 0.1.0 alone is the first.
+COMPILER_VERSION = f"assay-{__version__}+{max(Edition)}"
 
 
 # By text: a snapshot that was frozen once is the trust of many states, and its hash is worked out once.

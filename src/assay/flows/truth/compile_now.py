@@ -12,8 +12,6 @@ from assay.flows.truth.compile_truth import CompiledTruth, compile_truth
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 
-__all__ = ["compile_now"]
-
 _ATTEMPTS = 8
 
 

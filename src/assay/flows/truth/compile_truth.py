@@ -45,17 +45,6 @@ from assay.truth.state import TruthState, parse_truth_state, semantic_hash
 from assay.truth.status import TruthStatus
 from assay.truth.window import Window, WindowEvent, WindowEventKind, parse_window_event, window_event_hash
 
-__all__ = [
-    "CompiledTruth",
-    "MovedError",
-    "Prepared",
-    "compile_truth",
-    "is_moved",
-    "is_unchanged",
-    "persist",
-    "prepare_state",
-]
-
 _ATTEMPTS = 8
 
 
@@ -173,7 +162,7 @@ def prepare_state(
         snapshot=snapshot,
         ticket=_ticket(tools, loaded, state, window, events, at),
         round_opened_at=None if window is None else window.opened_at,
-        signal=emitted_signal(contract, state, said, tally),
+        signal=emitted_signal(contract, state, said, tally, loaded.snapshot),
         due_at=find_due(contract, state, window, disputed_since(tally, window)),
         at=at,
     )

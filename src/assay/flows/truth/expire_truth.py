@@ -12,8 +12,6 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.damage import DamagedRecordError
 
-__all__ = ["Aged", "StuckKey", "expire_truth"]
-
 
 class StuckKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A key that could not be compiled, and why; the next sweep tries again."""

@@ -13,8 +13,6 @@ from assay.truth.contract import Contract
 from assay.truth.gather import Gathered, add_observation, gather_observations
 from assay.truth.observation import HashedObservation, read_stored_observation
 
-__all__ = ["MOST_KEPT", "GatheredKeys", "StoredText", "gather_stored"]
-
 # Observations of all keys together, a few kilobytes each. A key with more than that is read anew each time.
 MOST_KEPT = 1 << 15
 # One by one an observation is added for the price of a copy; of many at once all are gathered anew.

@@ -6,8 +6,6 @@ from assay.kernel.ids import TenantId
 from assay.ports.truth_store import ReleasedContract
 from assay.truth.form import ObservationForm, form_of
 
-__all__ = ["list_contracts", "show_contract", "show_form"]
-
 
 def list_contracts(tools: Tools, tenant_id: TenantId) -> tuple[ReleasedContract, ...]:
     """Sorted by claim type."""

@@ -7,12 +7,13 @@ Everybody's dispute is recorded. One that does not count changes nothing but the
 from collections.abc import Sequence
 from enum import StrEnum
 
-from assay.flows.identity.authenticate import Authenticated, Via
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
 from assay.flows.trust.take_snapshot import take_snapshot
 from assay.flows.truth.load_truth import read_released
 from assay.flows.truth.released import get_contract
 from assay.flows.truth.vouch_rows import vouch_states
+from assay.identity.caller import Via
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.truth_store import RecordKind, SilverState
@@ -25,8 +26,6 @@ from assay.truth.opening import open_dispute
 from assay.truth.route import is_expired
 from assay.truth.status import FINAL_STATUSES
 from assay.truth.window import WindowEvent, parse_window_event
-
-__all__ = ["DisputeRefusal", "judge_dispute"]
 
 
 class DisputeRefusal(StrEnum):

@@ -21,8 +21,6 @@ from assay.ports.truth_store import RecordKind, ReleasedContract, TruthRecord
 from assay.truth.key import parse_truth_key
 from assay.truth.status import TruthStatus
 
-__all__ = ["choose_contract"]
-
 
 def choose_contract(
     unit: Unit,

@@ -14,8 +14,6 @@ from assay.kernel.json_text import parse_json
 from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 
-__all__ = ["BRONZE_KINDS", "KeyEntries", "Omission", "evidence_of", "read_key_entries"]
-
 BRONZE_KINDS = frozenset(ENTRY_KINDS.values())
 _PRINCIPALS = frozenset({EntryKind.PRINCIPAL_ADDED, EntryKind.PRINCIPAL_CHANGED})
 _SPEAKING = BRONZE_KINDS | {EntryKind.TRUTH_STATE}

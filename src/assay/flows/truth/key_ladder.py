@@ -23,8 +23,6 @@ from assay.truth.ladder import choose_scores
 from assay.truth.observation import HashedObservation, Observation, read_stored_observation
 from assay.truth.rung import find_due_rung
 
-__all__ = ["KeyLadder", "find_question", "read_ladder"]
-
 _SIGHTINGS = 10
 # How many entries back a reporter's own earlier observations are looked for.
 _LOOK_BACK = 10_000

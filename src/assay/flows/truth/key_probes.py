@@ -10,8 +10,6 @@ from assay.truth.contract import Contract
 from assay.truth.report import latest_reports
 from assay.truth.window import WindowEvent
 
-__all__ = ["find_probes"]
-
 
 def find_probes(
     contract: Contract,

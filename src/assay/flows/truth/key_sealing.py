@@ -17,8 +17,6 @@ from assay.truth.contract import Contract
 from assay.truth.status import FINAL_STATUSES, TruthStatus, VerificationBasis
 from assay.truth.window import Window, WindowEvent, find_seal, parse_window_event, window_event_hash
 
-__all__ = ["EVIDENCE_KINDS", "UNSEALED", "KeyRecords", "SealedInputs", "SealedState", "Sealing", "find_sealing"]
-
 # What a round's seal keeps out once it is there; votes and window events are people's own.
 EVIDENCE_KINDS = frozenset({RecordKind.OBSERVATION, RecordKind.AI_SCORE, RecordKind.FINGERPRINT})
 _BY_PEOPLE = (VerificationBasis.HUMAN_CONSENSUS, VerificationBasis.AUTHORITY_OVERRIDE)

@@ -23,13 +23,6 @@ from assay.truth.contract import Contract
 from assay.truth.snapshot import TrustSnapshot, parse_snapshot, render_snapshot
 from assay.truth.window import parse_window_event
 
-__all__ = [
-    "CompileAsked",
-    "LoadedKey",
-    "load_truth",
-    "read_released",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompileAsked:

@@ -16,8 +16,6 @@ from assay.ports.database import Unit
 from assay.truth.key import parse_truth_key
 from assay.truth.outline import outline_of
 
-__all__ = ["Box", "map_features", "map_truth"]
-
 _TURN = 360.0
 
 

@@ -28,16 +28,8 @@ from assay.truth.contract import Contract
 from assay.truth.evidence import evidence_identities, verify_evidence
 from assay.truth.form import verify_payload
 from assay.truth.key import render_truth_key
-from assay.truth.observation import Observation, observation_hash, parse_observation, render_observation
-
-__all__ = [
-    "MOST_REPORTS",
-    "Arriving",
-    "Observed",
-    "observe",
-    "prepare_observation",
-    "record_observation",
-]
+from assay.truth.limits import parse_arriving
+from assay.truth.observation import Observation, observation_hash, render_observation
 
 # Of one reporter at one key: one each minute of an hour, and a few.
 MOST_REPORTS = 64
@@ -75,7 +67,7 @@ def observe(
     The reporter is whoever is signed in; a principal with the role `relay` submits for others, and the entry says so.
     `contents` are bytes of evidence by URI, where they are at hand: any that is not what was named is refused.
     """
-    observation = parse_observation(given)
+    observation = parse_arriving(given)
     for ref in observation.evidence_refs:
         if contents is not None and ref.uri in contents:
             verify_evidence(ref, contents[ref.uri])

@@ -18,9 +18,7 @@ from assay.kernel.errors import Blame, Error
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.truth.contract import Contract
-from assay.truth.observation import parse_observation
-
-__all__ = ["ObservedLine", "ObservedMany", "observe_many"]
+from assay.truth.limits import parse_arriving
 
 # Large enough that the disk is not waited for often, small enough that others get their turn.
 _BATCH = 256
@@ -114,7 +112,7 @@ class _Judging:
 
     def _judge(self, number: int, line: bytes) -> Arriving | ObservedLine:
         try:
-            observation = parse_observation(line)
+            observation = parse_arriving(line)
             return prepare_observation(
                 self._principal,
                 self._contract(observation.claim_type),

@@ -14,8 +14,6 @@ from assay.kernel.ids import TenantId
 from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 
-__all__ = ["ENTRY_ATTACHMENT", "prove_truth"]
-
 ENTRY_ATTACHMENT = "assay-ledger-entry"
 # As canonical bytes write it; inside a text the quotes would be escaped.
 _VOTE = f'"kind":"{EntryKind.VOTE_CAST}"'.encode()

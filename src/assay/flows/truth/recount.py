@@ -8,8 +8,6 @@ from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 
-__all__ = ["Recount", "recount_key"]
-
 
 class Recount(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The key's state with what is on disk; while it is not compiled yet, `code` and `problem` say why."""

@@ -20,8 +20,6 @@ from assay.truth.contract import Contract
 from assay.truth.errors import ContractChangedError
 from assay.truth.parse_contract import parse_contract
 
-__all__ = ["ContractReleased", "Release", "release_contract"]
-
 
 class ContractReleased(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of a `contract.released` entry: the law itself, so that a state replays from the ledger alone.

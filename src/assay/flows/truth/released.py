@@ -10,8 +10,6 @@ from assay.truth.contract import Contract
 from assay.truth.key import TruthKey, parse_claim_type_id
 from assay.truth.parse_contract import contract_from_document
 
-__all__ = ["find_contracts_of", "get_contract", "read_contract"]
-
 
 def get_contract(unit: Unit, tenant_id: TenantId, claim_type: str) -> ReleasedContract:
     found = unit.truth.find_contract(tenant_id, claim_type)

@@ -14,17 +14,6 @@ from assay.kernel.errors import Blame
 from assay.kernel.ledger import EntryKind
 from assay.truth.state import TruthState, parse_truth_state
 
-__all__ = [
-    "EntryMissingError",
-    "GetEntry",
-    "ReplayCode",
-    "ReplayProblem",
-    "Told",
-    "read_body",
-    "read_bronze",
-    "read_state",
-]
-
 # The text of the entry with a number, or None where it is not at hand.
 GetEntry = Callable[[int], bytes | None]
 # A record as its entry tells it.

@@ -21,8 +21,6 @@ from assay.kernel.key import Endorsement, KeyRing, Retirement, TrustAnchors, tru
 from assay.kernel.ledger import EntryKind
 from assay.trust.evolve import Fold
 
-__all__ = ["BrokenExportError", "EntryBook", "read_export", "replay_bundle", "replay_export"]
-
 _KEY_FACTS = (EntryKind.KEY_ADDED, EntryKind.KEY_RETIRED)
 # What a replay may need; everything else of a ledger is only a link of the chain.
 _NEEDED = frozenset(

@@ -33,8 +33,6 @@ from assay.truth.snapshot import TrustSnapshot, parse_snapshot, render_snapshot
 from assay.truth.state import TruthState
 from assay.truth.window import WindowEvent, parse_window_event
 
-__all__ = ["KeyPast", "WholeLedger", "past_problems", "read_past", "trust_problems"]
-
 _EVIDENCE = (EntryKind.OBSERVATION_RECORDED, EntryKind.AI_SCORE_RECORDED, EntryKind.FINGERPRINT_RECORDED)
 _PEOPLE = (EntryKind.VOTE_CAST, EntryKind.WINDOW_CHANGED)
 _MAKER = {EntryKind.OBSERVATION_RECORDED: "reporter_id", EntryKind.VOTE_CAST: "voter_id"}

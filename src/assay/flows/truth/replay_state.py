@@ -45,8 +45,6 @@ from assay.truth.snapshot import parse_snapshot
 from assay.truth.state import TruthState, render_truth_state, semantic_hash, state_hash
 from assay.truth.window import parse_window_event
 
-__all__ = ["ReplayFinding", "derive_signal", "replay_state", "signature_problems", "trust_reach", "verify_own"]
-
 
 class ReplayFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`holds` only if the state was compiled again to the very same bytes and its signature is by a trusted key.
@@ -170,8 +168,9 @@ def derive_signal(
     contract, events = job.contract(), [*map(parse_window_event, job.window_events)]
     window, _ = find_window(contract, state.truthkey, events, state.compile_inputs.compile_time)
     said = tuple(row.hashed.observation for row in job.gathered(contract).rows)
-    tally = count_ballots(contract, state, job.votes, said, parse_snapshot(job.snapshot), window)
-    signal = emitted_signal(contract, state, said, tally)
+    snapshot = parse_snapshot(job.snapshot)
+    tally = count_ballots(contract, state, job.votes, said, snapshot, window)
+    signal = emitted_signal(contract, state, said, tally, snapshot)
     return None if signal is None else json_of(render_signal(signal))
 
 

@@ -25,8 +25,6 @@ from assay.ports.database import Unit
 from assay.ports.truth_store import SilverState
 from assay.trust.evolve import Fold
 
-__all__ = ["find_silver", "ledger_entries", "replay_truth"]
-
 
 def replay_truth(
     tools: Tools,

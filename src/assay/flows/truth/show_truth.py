@@ -23,8 +23,6 @@ from assay.truth.number import ARITHMETIC, quantised
 from assay.truth.state import TruthState, parse_truth_state
 from assay.truth.status import TruthStatus
 
-__all__ = ["ShownTruth", "gold_of", "is_past_validity", "show_history", "show_truth", "shown_state"]
-
 # States that are compared with their entries at once.
 _PART = 64
 

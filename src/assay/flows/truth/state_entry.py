@@ -16,17 +16,6 @@ from assay.truth.errors import UnsignedStateError
 from assay.truth.snapshot import TrustSnapshot, render_snapshot
 from assay.truth.state import SecurityBlock, TruthState, render_truth_state
 
-__all__ = [
-    "SnapshotBody",
-    "StateBody",
-    "StateInputs",
-    "security_of",
-    "silver_of",
-    "snapshot_entry",
-    "snapshot_row",
-    "state_entry",
-]
-
 
 class StateInputs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The entries that hold the contract, the snapshot, and every record that was given to the compiler."""

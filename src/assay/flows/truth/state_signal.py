@@ -12,14 +12,13 @@ from assay.flows.truth.validation_ticket import TRUTH_SERVICE
 from assay.trust.signal import SignalKind, TrustSignal, TruthstateEmitted
 from assay.truth.consensus import NOBODY_VOTED, Tally, count_votes
 from assay.truth.contract import Contract
+from assay.truth.learn import is_by_people
 from assay.truth.observation import Observation
 from assay.truth.snapshot import TrustSnapshot
 from assay.truth.state import TruthState, shown_hash
 from assay.truth.status import FINAL_STATUSES
 from assay.truth.vote import parse_vote, vote_hash
 from assay.truth.window import Window
-
-__all__ = ["count_ballots", "emitted_signal"]
 
 
 def count_ballots(
@@ -43,12 +42,18 @@ def count_ballots(
 
 
 def emitted_signal(
-    contract: Contract, state: TruthState, observations: Collection[Observation], tally: Tally
+    contract: Contract,
+    state: TruthState,
+    observations: Collection[Observation],
+    tally: Tally,
+    snapshot: TrustSnapshot,
 ) -> TrustSignal | None:
     """None where the state is not final: only a final one, and a person's penalty, moves a standing."""
     if state.status not in FINAL_STATUSES:
         return None
     security = security_of(state)
+    outcomes = judge_outcomes(contract, state, observations, tally.ballots, snapshot)
+    is_lesson = any(outcome.lessons for outcome in outcomes)
     return TrustSignal(
         signal_id=f"state.{security.state_hash}",
         kind=SignalKind.TRUTHSTATE_EMITTED,
@@ -59,7 +64,8 @@ def emitted_signal(
             claim_type=state.claim_type,
             state_hash=security.state_hash,
             status=state.status,
-            outcomes=judge_outcomes(contract, state, observations, tally.ballots),
+            outcomes=outcomes,
             signed_by=security.key_id,
+            by_people=is_by_people(state) if is_lesson else None,
         ),
     )

@@ -26,24 +26,6 @@ from assay.trust.signal import TrustSignal, render_signal
 from assay.truth.contract import SimilarityMethod
 from assay.truth.evidence import EMBEDDING
 
-__all__ = [
-    "ENTRY_KINDS",
-    "MOST_RESEMBLANCES",
-    "Bronze",
-    "BronzeBody",
-    "EventSignature",
-    "VoteAnswer",
-    "add_bronze",
-    "draft_bronze",
-    "fingerprint_id",
-    "json_of",
-    "known_fingerprints",
-    "logged_signal",
-    "news_of",
-    "resemblance_ids",
-    "stand_under",
-]
-
 T = TypeVar("T")
 # Of one piece of evidence: each is one more look at every observation that carries it.
 MOST_RESEMBLANCES = 64

@@ -10,8 +10,6 @@ from assay.kernel.key import KeyPurpose
 from assay.ports.database import Unit
 from assay.ports.signer import Signer
 
-__all__ = ["get_truth_signer", "introduce_truth_key"]
-
 
 def get_truth_signer(tools: Tools) -> Signer:
     if tools.truth_signer is None:

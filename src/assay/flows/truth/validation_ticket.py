@@ -20,14 +20,6 @@ from assay.truth.state import TruthState, shown_hash
 from assay.truth.status import FINAL_STATUSES, TruthStatus
 from assay.truth.window import Window
 
-__all__ = [
-    "TRUTH_SERVICE",
-    "draft_validation",
-    "find_validation_ticket",
-    "open_validations",
-    "tend_ticket",
-]
-
 # Who asks where no person opened the window.
 TRUTH_SERVICE = PrincipalId("service:truth")
 _LONGEST_TITLE = 300

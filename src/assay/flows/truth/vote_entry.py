@@ -22,8 +22,6 @@ from assay.truth.contract import VoteType
 from assay.truth.status import TruthStatus
 from assay.truth.vote import Vote, parse_vote, render_vote, vote_hash
 
-__all__ = ["record_vote", "vote_of"]
-
 
 class _VoteBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an answer may say besides its choice: the status that an override sets."""

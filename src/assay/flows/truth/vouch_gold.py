@@ -17,8 +17,6 @@ from assay.ports.database import Unit
 from assay.ports.truth_store import SilverState
 from assay.truth.state import parse_truth_state
 
-__all__ = ["vouch_gold"]
-
 
 class _Signed(Struct, frozen=True, kw_only=True):
     """A row whose signature was checked, which is more than being its entry."""

@@ -24,18 +24,6 @@ from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.truth_store import FrozenTrust, RecordKind, ReleasedContract, SilverState, TruthRecord
 
-__all__ = [
-    "AlteredRowError",
-    "VouchedRows",
-    "find_contract_fault",
-    "find_record_fault",
-    "find_snapshot_fault",
-    "find_state_fault",
-    "is_same_text",
-    "vouch_rows",
-    "vouch_states",
-]
-
 _REMEMBERED = 1 << 17
 
 

@@ -12,8 +12,6 @@ from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
 from assay.ports.truth_store import RecordKind, TruthRecord
 
-__all__ = ["vouch_votes"]
-
 
 def vouch_votes(unit: Unit, tools: Tools, tenant_id: TenantId, records: Iterable[TruthRecord]) -> None:
     """Raise `truth.row_differs` for the first vote that nobody signed; `vouch_rows`, which follows, remembers them."""

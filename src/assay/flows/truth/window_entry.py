@@ -10,8 +10,6 @@ from assay.ports.truth_store import RecordKind
 from assay.trust.signal import SignalKind, TrustSignal, WindowEnded, WindowUntil
 from assay.truth.window import WindowEvent, render_window_event, window_event_hash
 
-__all__ = ["window_bronze", "window_message"]
-
 
 def window_message(event: WindowEvent) -> bytes:
     """What the node signs: it vouches that this event was made by whom it names, who was signed in."""

@@ -19,8 +19,6 @@ from assay.ports.database import Unit
 from assay.ports.graph_store import GraphActivation, GraphVersion
 from assay.verdicts.graph.open import OpenGraph, open_graph
 
-__all__ = ["find_graph_in_use", "get_activation", "is_activation", "open_document", "ready_graph", "stored_document"]
-
 
 def find_graph_in_use(unit: Unit, tools: Tools, tenant_id: TenantId) -> GraphActivation | None:
     """The latest activation, believed as far as the ledger says the same; None before the first.
@@ -64,8 +62,9 @@ def open_document(tools: Tools, document: bytes) -> OpenGraph:
 def stored_document(version: GraphVersion) -> bytes:
     """The bytes, if they still have the hash by which they were found."""
     document = version.document.encode()
-    if digest_of(document) != version.document_hash:
-        raise DamagedRecordError(f"expected a graph with the hash `{version.document_hash}`, got another")
+    found = digest_of(document)
+    if found != version.document_hash:
+        raise DamagedRecordError(f"expected a graph with the hash `{version.document_hash}`, got `{found}`")
     return document
 
 

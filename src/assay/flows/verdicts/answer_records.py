@@ -19,8 +19,6 @@ from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.request_store import KeptRequest
 
-__all__ = ["RecordRequest", "answer_records"]
-
 
 class RecordRequest(NamedTuple):
     """A record to be judged, of which tenant its sender is, how it is answered, and under which key it came."""

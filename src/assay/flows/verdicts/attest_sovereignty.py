@@ -20,7 +20,7 @@ from assay.kernel.instant import Instant
 from assay.kernel.json_text import parse_json
 from assay.ports.egress import EgressRefusedError
 from assay.ports.model import ModelError, ModelWeightsError
-from assay.ports.reasoner import LocalReasoner, ReasonerIdentity
+from assay.ports.reasoner import LocalReasoner, ReasonerIdentity, ScoringReasoner
 from assay.verdicts.sovereignty import (
     AnchorSource,
     Attestation,
@@ -33,16 +33,6 @@ from assay.verdicts.sovereignty import (
     may_start,
     sovereignty_message,
 )
-
-__all__ = [
-    "SignedAttestation",
-    "attest_sovereignty",
-    "check_node_sovereignty",
-    "get_reasoner",
-    "require_own_weights",
-    "require_sovereign",
-    "sovereignty_value",
-]
 
 _UNKNOWN = Place(kind=PlaceKind.REMOTE, address="unknown")
 
@@ -112,9 +102,21 @@ def attest_sovereignty(tools: Tools, tenant_id: TenantId, *, at: Instant) -> Sig
         egress_attempts_total=count_egress(tools),
         deployment_local=settings.deployment_local,
         measured_entry=None if measured is None else measured.entry_hash,
+        receipts=_receipts(tools, identity),
     )
     signature = tools.ledger_signer.sign(sovereignty_message(document))
     return SignedAttestation(document=document, key_id=tools.ledger_signer.key_id, signature_hex=signature.hex())
+
+
+def _receipts(tools: Tools, identity: ReasonerIdentity | None) -> str:
+    """SKI 9.3 takes a receipt for every verdict: whether the model can give them, and the node insists on them."""
+    if identity is None:
+        return "Level 3 is not claimed: there is no model"
+    if not isinstance(tools.reasoner, ScoringReasoner):
+        return f"Level 3 is not claimed: the backend `{identity.backend_name}` gives no receipts"
+    if not tools.ski.requires_receipt:
+        return "Level 3 is not claimed: verdicts have receipts, and `[ski] level` does not insist on them"
+    return "every verdict has a receipt"
 
 
 def _channel(webhook: Webhook) -> str:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from assay.flows.errors.verdicts import NotHeldError
 from assay.flows.identity.admit_principal import admit_principal
+from assay.flows.identity.authenticate import authenticate_in
 from assay.flows.review.answer_review import Answered, answer_review
 from assay.flows.review.settle_review import FollowUps
 from assay.flows.tools import Tools
@@ -32,15 +33,6 @@ from assay.review.ticket import Ticket
 from assay.verdicts.envelope import Envelope, HumanAttestation, attested_hash, canonical_envelope, canonical_record
 from assay.verdicts.errors import AttestationError, AttestationReusedError
 from assay.verdicts.govern import Ruling, attestation_message, settle_held, verify_attestation
-
-__all__ = [
-    "ATTEST",
-    "UnsignedToken",
-    "attest_verdict",
-    "prepare_token",
-    "require_token",
-    "settle_held_verdict",
-]
 
 ATTEST = "attest"
 
@@ -86,7 +78,8 @@ def attest_verdict(
         signed = replace(token.attestation, signature_hex=signer.sign(token.message).hex())
         body = canonical_json(signed)
     reply = Reply(choice=choice, seen=seen or token.ticket.shown_hash, reason=reason, body=body)
-    return answer_review(tools, ticket_id, reply, credential=credential, signing=signing, follow_ups=follow_ups, at=at)
+    caller = tools.database.read(lambda unit: authenticate_in(unit, credential, at=at))
+    return answer_review(tools, caller, ticket_id, reply, signing=signing, follow_ups=follow_ups)
 
 
 def prepare_token(tools: Tools, ticket_id: TicketId, *, credential: str, key_id: KeyId, at: Instant) -> UnsignedToken:

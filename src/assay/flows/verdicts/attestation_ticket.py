@@ -21,12 +21,19 @@ from assay.verdicts.graph.edge import EdgeType
 from assay.verdicts.graph.node import Citation
 from assay.verdicts.predicate import Judgement
 from assay.verdicts.telemetry import Telemetry
-from assay.verdicts.verify import Verification
-
-__all__ = ["VERDICT_SERVICE", "draft_attestation", "render_held"]
+from assay.verdicts.verify import Divergence, Verification
 
 VERDICT_SERVICE = PrincipalId("service:verdicts")
 _LONGEST_TITLE = 300
+# Findings that are no disagreement: what could not be determined, and what the model left out although it is met.
+_UNCHECKED = (
+    f"{Divergence.UNDETERMINED}:",
+    f"{Divergence.UNKNOWN_TYPE}:",
+    f"{Divergence.UNASSERTED}:",
+    f"{Divergence.NOT_FORMAL}:",
+    f"{Divergence.PLACE_UNDECLARED}:",
+    f"{Divergence.PLACE_UNKNOWN}:",
+)
 
 
 def draft_attestation(
@@ -71,7 +78,9 @@ def _lines(docket: Docket, telemetry: Telemetry, envelope: Envelope, verificatio
     yield f"the model says: {envelope.verdict}"
     yield f"computed from the rule itself: {verification.expected}"
     yield f"the verifier: {result.status}, {result.checked_assertions} assertions checked"
-    yield from _section("what it disagrees with", result.divergences)
+    unchecked = tuple(line for line in result.divergences if line.startswith(_UNCHECKED))
+    yield from _section("what it disagrees with", tuple(line for line in result.divergences if line not in unchecked))
+    yield from _section("not checked", unchecked)
     yield from _section("obligations", tuple(_obligations(docket, verification)))
     yield f"the model's reasons: {_line(envelope.reasoning) or 'none'}"
     yield f"measured: {escape_unseen(canonical_json(telemetry.document.get('measurement')))}"

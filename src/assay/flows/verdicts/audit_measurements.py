@@ -20,8 +20,6 @@ from assay.ports.database import Unit
 from assay.ports.ledger_store import StoredEntry
 from assay.verdicts.quote import verify_quote
 
-__all__ = ["MeasurementProblem", "MeasurementReport", "audit_measurements"]
-
 _VERDICTS = frozenset({EntryKind.VERDICT, EntryKind.VERDICT_HELD, EntryKind.VERDICT_FINAL})
 
 

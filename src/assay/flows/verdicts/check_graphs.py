@@ -21,8 +21,6 @@ from assay.ports.database import Unit
 from assay.ports.graph_store import GraphHead, RecordedReview
 from assay.review.answer import Answer
 
-__all__ = ["check_graphs"]
-
 
 def check_graphs(unit: Unit, tenant_id: TenantId) -> Iterator[RowProblem]:
     """In the order of entries. The bytes of a graph are held against its hash whenever it is opened."""

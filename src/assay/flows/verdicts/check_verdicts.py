@@ -22,8 +22,6 @@ from assay.ports.ledger_store import StoredEntry
 from assay.ports.telemetry_store import KnownTelemetry
 from assay.ports.verdict_store import EgressNote, StableRule, VerdictRow
 
-__all__ = ["check_verdicts"]
-
 _DIFFERS, _MISSING, _UNRECORDED = "verdict.row_differs", "verdict.row_missing", "verdict.row_unrecorded"
 _EGRESS = frozenset({EntryKind.EGRESS_ATTEMPTED, EntryKind.EGRESS_CLEARED})
 _LAST = parse_instant("9999-12-31T23:59:59.999999Z")

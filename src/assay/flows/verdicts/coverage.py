@@ -10,8 +10,6 @@ from assay.verdicts.cover import CoverageEntry, open_gaps
 from assay.verdicts.envelope import VerifierStatus
 from assay.verdicts.window_fact import BufferState
 
-__all__ = ["CoverageReport", "check_agreement", "show_buffers", "show_coverage"]
-
 
 class CoverageReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The Coverage Register: gaps first, the busiest first; then what a later graph closed."""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from assay.flows.errors.verdicts import SubstitutedWeightsError
 from assay.flows.request_mark import RequestMark
 from assay.flows.tools import Tools
+from assay.flows.traced_database import trace_of
 from assay.flows.verdicts.active_graph import ready_graph
 from assay.flows.verdicts.attest_sovereignty import get_reasoner, require_sovereign
 from assay.flows.verdicts.graph_shelf import ReadyGraph
@@ -31,19 +32,22 @@ from assay.flows.verdicts.verdict_memory import Place, VerdictMemory
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Error
 from assay.kernel.instant import Instant
+from assay.kernel.trace import TraceId
 from assay.ports.reasoner import ReasonerIdentity
 from assay.verdicts.telemetry import parse_telemetry
 
-__all__ = ["Asked", "decide_many"]
-
 
 class Asked(NamedTuple):
-    """A record as it was given, when, and by which credential; with the mark of its request where that has a key."""
+    """A record as it was given, when, and by which credential; with the mark of its request where that has a key.
+
+    `trace` is the trace id of its request, where several callers share the tools.
+    """
 
     given: bytes | str | Mapping[str, object]
     at: Instant
     credential: str
     mark: RequestMark | None = None
+    trace: TraceId | None = None
 
 
 def decide_many(tools: Tools, asked: Iterable[Asked]) -> Iterator[Decided | Error]:
@@ -53,7 +57,8 @@ def decide_many(tools: Tools, asked: Iterable[Asked]) -> Iterator[Decided | Erro
     half done: what was begun is recorded or not, the rest was not begun.
     """
     require_runtime(tools, is_v2=False)
-    arrivals = [_arrive(one) for one in asked]
+    trace = trace_of(tools.database)
+    arrivals = [_arrive(one, one.trace or trace) for one in asked]
     done, is_together, may_be_fast = 0, True, True
     while done < len(arrivals):
         some = _first_of_each_id(arrivals[done:]) if is_together else arrivals[done : done + 1]
@@ -66,10 +71,10 @@ def decide_many(tools: Tools, asked: Iterable[Asked]) -> Iterator[Decided | Erro
         is_together = is_together and bool(answers)
 
 
-def _arrive(asked: Asked) -> Arrival | Error:
+def _arrive(asked: Asked, trace: TraceId | None) -> Arrival | Error:
     # 1. Telemetry ingestion begins: what the text alone can tell.
     try:
-        return Arrival(parse_telemetry(asked.given), asked.at, asked.credential, asked.mark)
+        return Arrival(parse_telemetry(asked.given), asked.at, asked.credential, asked.mark, trace)
     except Error as refusal:
         return refusal
 
@@ -186,6 +191,7 @@ def _open_case(
         at=one.at,
         measured_in=measured_in,
         is_displaced=found.is_displaced,
+        trace=one.trace,
     )
     return case, Place(subject, telemetry, dockets, looks_back=graph.looks_back(subject))
 

@@ -30,13 +30,12 @@ from assay.verdicts.docket import Docket
 from assay.verdicts.envelope import Verdict, VerifierStatus, plain_record
 from assay.verdicts.govern import Standing
 from assay.verdicts.graph.open import SovereigntyMode, open_graph
+from assay.verdicts.rulings import Rulings
 from assay.verdicts.slice import Slice, slice_graph
 from assay.verdicts.telemetry import Telemetry, is_repeat, parse_telemetry
 from assay.verdicts.verify import expected_verdict, judge_all
 from assay.verdicts.window import window_facts
 from assay.verdicts.window_fact import WindowFact
-
-__all__ = ["V2Replay", "decide_v2", "replay_v2"]
 
 
 class V2Replay(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,7 +58,7 @@ def decide_v2(tools: Tools, given: bytes | str | Mapping[str, object], *, creden
     tenant_id = finding.sender.tenant_id if isinstance(finding, Fresh) else finding.tenant_id
     is_new = False
     if ingested.document_hash is not None:
-        graph = ready_graph(tools, tenant_id, ingested.document_hash)
+        graph = ready_graph(tools, tenant_id, ingested.document_hash).under(Rulings.FIRST)
         found = _slice(graph, telemetry)
         subject, dockets = found.subject_id, graph.dockets_of(found)
         with tools.subjects.hold(tenant_id, [subject]):
@@ -176,7 +175,7 @@ def _replayed(tools: Tools, tenant_id: TenantId, number: int, text: bytes, shelf
             tenant_id,
             version.document_hash,
             lambda: open_graph(document, tools.anchors, mode=SovereigntyMode.ADVISORY),
-        )
+        ).under(Rulings.FIRST)
         again = _judged_again(graph, body)
     except Error as error:
         return V2Replay(sequence_number=number, is_match=False, detail=str(error)[:200])

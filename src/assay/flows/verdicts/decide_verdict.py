@@ -8,8 +8,6 @@ from assay.flows.verdicts.read_verdict import Decided
 from assay.kernel.errors import Error
 from assay.kernel.instant import Instant
 
-__all__ = ["decide_verdict"]
-
 
 def decide_verdict(tools: Tools, given: bytes | str | Mapping[str, object], *, credential: str, at: Instant) -> Decided:
     """The verdicts of one record; the same record again is answered with what is recorded.

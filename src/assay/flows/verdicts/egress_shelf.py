@@ -5,8 +5,6 @@ from weakref import WeakKeyDictionary
 
 from assay.ports.egress import EgressGuard
 
-__all__ = ["EgressShelf"]
-
 
 class EgressShelf:
     """A guard counts from 0 in every process; what the ledger has of its count is kept beside it."""

@@ -29,8 +29,6 @@ from assay.verdicts.reason import ReasonRequest
 from assay.verdicts.receipt import metadata_of, question_of
 from assay.verdicts.reply import parse_reply
 
-__all__ = ["DrawnVerdict", "EstimatedVerdict", "JudgeSampling", "estimate_verdict", "weights_of_verdict"]
-
 _ALL = tuple(Verdict)
 
 

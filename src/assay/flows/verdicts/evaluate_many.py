@@ -31,8 +31,6 @@ from assay.verdicts.comparison import nfc
 from assay.verdicts.errors import GraphError, VerdictsError
 from assay.verdicts.graph.index import GraphIndex
 
-__all__ = ["Evaluated", "evaluate_all", "evaluate_many"]
-
 _WAITING_EACH = 4
 # More in one unit of work spare little, and who reads the answers waits for all of them.
 _MOST_TOGETHER = 64
@@ -150,6 +148,8 @@ def _subject(line: bytes | str, index: GraphIndex) -> object:
         value = orjson.loads(line)
     except orjson.JSONDecodeError:
         return None
-    named = nfc(str(value.get("subject"))) if isinstance(value, dict) else None
+    given = value.get("subject") if isinstance(value, dict) else None
+    # Only a text names a subject; turning a deeply nested value into text would run out of stack.
+    named = nfc(given) if isinstance(given, str) else None
     found = None if named is None else index.find_subject(named)
     return named if found is None else found.id

@@ -20,15 +20,6 @@ from assay.ports.reasoner import BatchReasoner
 from assay.verdicts.envelope import Envelope
 from assay.verdicts.govern import Standing
 
-__all__ = [
-    "evaluate_record",
-    "evaluate_together",
-    "may_evaluate_together",
-    "strictest_envelope",
-    "strictest_verdict",
-    "verdict_notes",
-]
-
 
 def evaluate_record(
     tools: Tools, given: bytes | str | Mapping[str, object], *, credential: str, at: Instant

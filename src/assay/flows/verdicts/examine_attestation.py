@@ -21,8 +21,6 @@ from assay.verdicts.build import BuildFinding, check_vouched, open_provenance
 from assay.verdicts.graph.open import SovereigntyMode
 from assay.verdicts.sovereignty import SovereigntyFinding
 
-__all__ = ["AttestationReport", "examine_attestation"]
-
 _OUTSIDE = ("key_id", "signature_hex")
 
 

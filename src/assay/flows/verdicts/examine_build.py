@@ -14,8 +14,6 @@ from assay.kernel.intoto import MalformedStatementError
 from assay.kernel.json_text import parse_json
 from assay.verdicts.build import BuildReport, check_build, open_provenance
 
-__all__ = ["examine_build"]
-
 
 class _BuildFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     commit: str

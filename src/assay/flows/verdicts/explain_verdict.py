@@ -24,18 +24,17 @@ from assay.kernel.ledger import EntryKind
 from assay.kernel.read_back import read_back
 from assay.ports.damage import DamagedRecordError
 from assay.ports.ledger_store import StoredEntry
-from assay.verdicts.comparison import PlainOperand
+from assay.verdicts.comparison import PlainOperand, shown_fraction
 from assay.verdicts.docket import Docket
 from assay.verdicts.govern import Ruling, Standing
 from assay.verdicts.graph.edge import EdgeType
 from assay.verdicts.graph.node import Citation
-from assay.verdicts.predicate import Check, Doubt, Judgement, Outcome
+from assay.verdicts.predicate import Check, Doubt, Judgement, Outcome, converted_value
+from assay.verdicts.rulings import Rulings
 from assay.verdicts.slice import RuleSlice, slice_graph
 from assay.verdicts.telemetry import Scalar, Telemetry, find_reading, parse_telemetry
 from assay.verdicts.window_fact import WindowFact, WindowKind
 from assay.verdicts.window_plan import WindowPlan
-
-__all__ = ["Clause", "ExplainedNode", "ExplainedObligation", "ExplainedRule", "VerdictExplainer"]
 
 _OWN_UNIT = frozenset({WindowKind.AGE, WindowKind.RUN, WindowKind.COUNT})
 
@@ -74,6 +73,7 @@ class ExplainedObligation(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     window_kind: WindowKind | None
     observed: Scalar
     observed_unit: str | None
+    converted: Scalar = None
     outcome: Outcome | None
     doubt: Doubt | None
     exemption_id: str | None
@@ -101,6 +101,7 @@ class _Read(Struct, frozen=True, kw_only=True):
     judgements: tuple[Judgement, ...]
     window_facts: tuple[WindowFact, ...]
     ruling: Ruling | None
+    rulings: Rulings = Rulings.FIRST
 
 
 class VerdictExplainer:
@@ -124,7 +125,7 @@ class VerdictExplainer:
 
     def _explained(self, verdict: RuleVerdict, read: _Read) -> ExplainedRule:
         telemetry = parse_telemetry(read.telemetry)
-        docket, is_kept = self._docket(read.content_hash, telemetry, verdict.rule_id)
+        docket, is_kept = self._docket(read, telemetry, verdict.rule_id)
         is_held = verdict.standing is Standing.HELD
         part = None if docket is None else docket.part
         return ExplainedRule(
@@ -138,10 +139,11 @@ class VerdictExplainer:
             ruling=None if is_held else read.ruling,
         )
 
-    def _docket(self, content_hash: Digest | None, telemetry: Telemetry, rule_id: str) -> tuple[Docket | None, bool]:
-        graph = self._graphs.find(content_hash)
+    def _docket(self, read: _Read, telemetry: Telemetry, rule_id: str) -> tuple[Docket | None, bool]:
+        graph = self._graphs.find(read.content_hash)
         if graph is None:
             return None, False
+        graph = graph.under(read.rulings)
         found = slice_graph(
             graph.index, telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction
         )
@@ -165,6 +167,7 @@ def _read_v3(text: bytes) -> _Read:
         judgements=body.judgements,
         window_facts=body.window_facts,
         ruling=body.ruling,
+        rulings=body.judged_by,
     )
 
 
@@ -202,6 +205,7 @@ def _obligations(docket: Docket, telemetry: Telemetry, read: _Read, *, is_held: 
             window_kind=None if plan is None else plan.kind,
             observed=observed,
             observed_unit=unit,
+            converted=_converted(check, telemetry),
             outcome=None if judgement is None else judgement.outcome,
             doubt=None if judgement is None else judgement.doubt,
             exemption_id=None if judgement is None else judgement.exemption_id,
@@ -215,6 +219,13 @@ def _observed(check: Check, telemetry: Telemetry, fact: WindowFact | None) -> tu
         return fact.shown, None if check.plan is None else _unit(check.plan)
     reading = find_reading(telemetry.readings, check.metric)
     return (None, None) if reading is None else (reading.value, reading.unit)
+
+
+def _converted(check: Check, telemetry: Telemetry) -> Scalar:
+    """The same number in the obligation's unit, where the graph declares how."""
+    reading = find_reading(telemetry.readings, check.metric) if check.conversions else None
+    exact = None if reading is None else converted_value(check, reading)
+    return None if exact is None else shown_fraction(exact)
 
 
 def _unit(plan: WindowPlan) -> str | None:

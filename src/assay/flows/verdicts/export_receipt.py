@@ -20,8 +20,6 @@ from assay.verdicts.receipt import ReceiptFile, metadata_of
 from assay.verdicts.slice import slice_graph
 from assay.verdicts.telemetry import parse_telemetry
 
-__all__ = ["export_receipt"]
-
 
 def export_receipt(tools: Tools, tenant_id: TenantId, sequence_number: int) -> ReceiptFile:
     """The receipt of a verdict, or `receipt.none` with the reason; a held one has that of the entry settling it."""
@@ -67,6 +65,7 @@ def _grammar(tools: Tools, tenant_id: TenantId, read: ReadEntry) -> str:
     if graph is None:
         raise NoReceiptError("no receipt offered: the graph that the verdict was reached by is not kept")
     try:
+        graph = graph.under(read.body.judged_by)
         telemetry = parse_telemetry(read.body.telemetry)
         found = slice_graph(
             graph.index, telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from assay.kernel.json_text import JsonValue
 from assay.ports.model import FinishReason, Model, ModelError
 from assay.verdicts.graph.extract import ExtractedDraft, extract_draft
+from assay.verdicts.graph.extract_blocks import Block
 from assay.verdicts.graph.extract_drafting import ExtractSettings
 from assay.verdicts.graph.extract_suggest import (
     Suggestion,
@@ -17,8 +18,6 @@ from assay.verdicts.graph.extract_suggest import (
     suggest_grammar,
 )
 from assay.verdicts.graph.obligation_type import ObligationType
-
-__all__ = ["ExtractedGraph", "extract_graph"]
 
 _MOST_TOKENS = 200
 _UNREAD = frozenset({ObligationType.DISCRETIONARY.value, ObligationType.SHOULD.value})
@@ -32,7 +31,9 @@ class ExtractedGraph(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     model_failure: str | None = None
 
 
-def extract_graph(text: str, settings: ExtractSettings | None = None, *, model: Model | None = None) -> ExtractedGraph:
+def extract_graph(
+    text: str | tuple[Block, ...], settings: ExtractSettings | None = None, *, model: Model | None = None
+) -> ExtractedGraph:
     """The rules decide every node; a model is asked only about what they could not formalise, and changes none.
 
     A model that fails costs its suggestions and nothing else.

@@ -12,8 +12,6 @@ from assay.ports.graph_store import GraphActivation, GraphHead, GraphVersion, Re
 from assay.verdicts.graph.open import OpenGraph
 from assay.verdicts.graph.review import GraphReview, has_review
 
-__all__ = ["GraphActivated", "GraphAdded", "accepted_by", "activation_entry", "add_graph", "is_accepted"]
-
 
 class GraphAdded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of a `graph.added` entry."""

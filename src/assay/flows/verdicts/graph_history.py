@@ -22,10 +22,9 @@ from assay.verdicts.comparison import nfc
 from assay.verdicts.docket import UNRULED
 from assay.verdicts.graph.index import GraphIndex
 from assay.verdicts.predicate import Judgement
+from assay.verdicts.slice import PlaceDoubt
 from assay.verdicts.telemetry import recorded_readings
 from assay.verdicts.verify import expected_verdict
-
-__all__ = ["HistoryReader", "JudgedHistory", "PastBody", "read_body"]
 
 # What settles a held verdict is no second one; what the second runtime judged has another body.
 _KINDS = frozenset({EntryKind.VERDICT.value, EntryKind.VERDICT_HELD.value})
@@ -40,6 +39,7 @@ class PastBody(Struct, frozen=True, gc=False):
     telemetry: Raw
     is_mapped: bool
     judgements: tuple[Judgement, ...]
+    doubt: PlaceDoubt | None = None
 
 
 class _Entry(Struct, frozen=True, gc=False):
@@ -96,7 +96,7 @@ class HistoryReader:
     def _add(self, entries: list[StoredEntry]) -> None:
         bodies = [read_body(entry) for entry in entries]
         for entry, body in zip(entries, bodies, strict=True):
-            verdict = VERDICTS.index(expected_verdict(body.judgements, is_mapped=body.is_mapped))
+            verdict = VERDICTS.index(expected_verdict(body.judgements, is_mapped=body.is_mapped, doubt=body.doubt))
             self._past.append((len(self._gatherer), self._vocabulary.rules[entry.rule_id or UNRULED], verdict))
         told = _TOLD.decode(bodies[0].telemetry)
         self._gatherer.add(
@@ -109,7 +109,7 @@ class HistoryReader:
 
     def _subject(self, named: str) -> str:
         found = self._index.find_subject(named)
-        return named if found is None else found.id
+        return named if found is None or self._index.find_measured(named) is not None else found.id
 
     def _take(self) -> JudgedHistory:
         import numpy as np  # noqa: PLC0415  numpy is loaded with the first columns, not with the package

@@ -5,7 +5,7 @@ The model is not asked: what changes is what the rules say. Nothing is recorded.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -27,10 +27,10 @@ from assay.verdicts.graph.index import build_index
 from assay.verdicts.graph.open import OpenGraph
 from assay.verdicts.window_plan import is_windowed
 
-__all__ = ["GraphImpact", "RuleImpact", "SubjectImpact", "VerdictChange", "graph_impact"]
-
 _MAY = (BuiltInRole.OPERATOR, BuiltInRole.AUDITOR, BuiltInRole.REVIEWER)
 _BYTE = 256
+# Of each rule and move; a person looks at a few, and asks for more by `limit`.
+_EXAMPLES = 3
 
 
 class VerdictChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -45,11 +45,12 @@ class VerdictChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class RuleImpact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How many verdicts of one rule would change, and into what."""
+    """How many verdicts of one rule would change, into what, and the first records of each move as examples."""
 
     rule_id: str
     changed: int
     moves: dict[str, int]
+    examples: tuple[VerdictChange, ...] = ()
 
 
 class SubjectImpact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -123,6 +124,7 @@ class _Findings:
         self._moves: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._subjects: Counter[str] = Counter()
         self._kept: list[VerdictChange] = []
+        self._examples: defaultdict[tuple[int, int], list[VerdictChange]] = defaultdict(list)
 
     def add(self, batch: JudgedHistory, changes: Changes) -> None:
         kinds = (changes.rules * _BYTE + changes.before) * _BYTE + changes.after
@@ -131,12 +133,28 @@ class _Findings:
             self._moves[self._vocabulary.rules.names[rule]][_move(*divmod(move, _BYTE))] += count
         subjects = Counter(batch.columns.subjects[changes.rows].tolist())
         self._subjects.update({self._vocabulary.subjects.names[one]: count for one, count in subjects.items()})
-        self._kept.extend(self._listed(batch, changes, self._limit - len(self._kept)))
+        self._kept.extend(self._listed(batch, changes, range(min(self._limit - len(self._kept), len(changes.rows)))))
+        self._show(batch, changes, kinds.tolist())
+
+    def _show(self, batch: JudgedHistory, changes: Changes, kinds: list[int]) -> None:
+        """The first records of each rule and move; most changes are like those before them."""
+        wanted: defaultdict[int, list[int]] = defaultdict(list)
+        for place, kind in enumerate(kinds):
+            if len(wanted[kind]) < _EXAMPLES:
+                wanted[kind].append(place)
+        for kind, places in wanted.items():
+            known = self._examples[divmod(kind, _BYTE * _BYTE)]
+            known.extend(self._listed(batch, changes, places[: _EXAMPLES - len(known)]))
 
     def impact(self, content_hash: Digest) -> GraphImpact:
         moves = sum(self._moves.values(), Counter[str]())
         rules = [
-            RuleImpact(rule_id=rule, changed=of_rule.total(), moves=dict(sorted(of_rule.items())))
+            RuleImpact(
+                rule_id=rule,
+                changed=of_rule.total(),
+                moves=dict(sorted(of_rule.items())),
+                examples=self._examples_of(self._vocabulary.rules[rule]),
+            )
             for rule, of_rule in self._moves.items()
         ]
         subjects = [SubjectImpact(subject=one, changed=count) for one, count in self._subjects.items()]
@@ -151,9 +169,14 @@ class _Findings:
             subjects=tuple(sorted(subjects, key=lambda one: (-one.changed, one.subject))[: self._limit]),
         )
 
-    def _listed(self, batch: JudgedHistory, changes: Changes, most: int) -> Iterator[VerdictChange]:
+    def _examples_of(self, rule: int) -> tuple[VerdictChange, ...]:
+        found = [one for (of_rule, _), kept in sorted(self._examples.items()) if of_rule == rule for one in kept]
+        return tuple(sorted(found, key=lambda one: (one.as_of, one.telemetry_id)))
+
+    def _listed(self, batch: JudgedHistory, changes: Changes, places: Iterable[int]) -> Iterator[VerdictChange]:
         columns = batch.columns
-        for place, row in enumerate(changes.rows[:most].tolist()):
+        for place in places:
+            row = int(changes.rows[place])
             yield VerdictChange(
                 telemetry_id=columns.names[row],
                 subject=self._vocabulary.subjects.names[columns.subjects[row]],

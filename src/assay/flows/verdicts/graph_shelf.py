@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
 
+from msgspec.structs import replace
+
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -14,10 +16,10 @@ from assay.ports.graph_store import GraphActivation
 from assay.verdicts.docket import Docket, docket_key, open_docket, parts_of
 from assay.verdicts.graph.index import GraphIndex, build_index
 from assay.verdicts.graph.open import OpenGraph
+from assay.verdicts.graph.parse import parse_graph
+from assay.verdicts.rulings import Rulings
 from assay.verdicts.slice import RuleSlice, Slice, Slicer
 from assay.verdicts.window_plan import is_windowed
-
-__all__ = ["DocketShelf", "GraphShelf", "ReadyGraph"]
 
 _MOST_GRAPHS = 4
 _MOST_DOCKETS = 4096
@@ -28,6 +30,7 @@ class DocketShelf:
 
     def __init__(self, index: GraphIndex) -> None:
         self._slicer = Slicer(index)
+        self._rulings = index.rulings
         self._dockets: OrderedDict[tuple[object, ...], Docket] = OrderedDict()
         self._of_rules: dict[int, tuple[tuple[RuleSlice, ...], tuple[Docket, ...]]] = {}
         self._lock = Lock()
@@ -59,7 +62,7 @@ class DocketShelf:
             if known is not None:
                 self._dockets.move_to_end(key)
                 return known
-        made = open_docket(part, is_mapped=found.subject is not None)
+        made = open_docket(part, is_mapped=found.subject is not None, rulings=self._rulings)
         with self._lock:
             self._dockets[key] = made
             if len(self._dockets) > _MOST_DOCKETS:
@@ -72,6 +75,7 @@ class ReadyGraph:
 
     def __init__(self, opened: OpenGraph) -> None:
         self.opened = opened
+        self._others: dict[Rulings, ReadyGraph] = {}
         self.index: GraphIndex = build_index(opened.graph)
         self.dockets = DocketShelf(self.index)
         self._looking_back = frozenset(
@@ -80,9 +84,19 @@ class ReadyGraph:
             if any(is_windowed(part.obligation) for rule, _ in rules for part in rule.obligations)
         )
 
+    def under(self, rulings: Rulings) -> "ReadyGraph":
+        """The same document as other rulings read it: verdicts are explained and replayed by those of their time."""
+        if rulings is self.index.rulings:
+            return self
+        if rulings not in self._others:
+            graph = parse_graph(self.opened.document, rulings=rulings)
+            self._others[rulings] = ReadyGraph(replace(self.opened, graph=graph))
+        return self._others[rulings]
+
     def looks_back(self, subject: str) -> bool:
         """Whether any rule of the subject, wherever and whenever it applies, looks at earlier records."""
-        return subject in self._looking_back
+        found = None if subject in self._looking_back else self.index.find_measured(subject)
+        return subject in self._looking_back or (found is not None and found.id in self._looking_back)
 
     def dockets_of(self, found: Slice) -> tuple[Docket, ...]:
         """One for each rule that applies; equal slices share theirs."""

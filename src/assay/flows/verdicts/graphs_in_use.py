@@ -3,8 +3,6 @@
 from assay.flows.tools import Tools
 from assay.ports.database import Unit
 
-__all__ = ["has_graph_in_use"]
-
 
 def has_graph_in_use(tools: Tools) -> bool:
     def look(unit: Unit) -> bool:

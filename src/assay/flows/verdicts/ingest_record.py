@@ -16,31 +16,32 @@ from assay.kernel.digest import Digest
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
+from assay.kernel.trace import TraceId
 from assay.ports.database import Unit
 from assay.ports.telemetry_store import KnownTelemetry
 from assay.verdicts.telemetry import Telemetry, check_skew, is_repeat
 
-__all__ = ["Arrival", "Fresh", "Ingested", "Known", "ingest_records", "require_runtime"]
-
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A record that came in, when, by which credential, and under which key of its request."""
+    """A record that came in, when, by which credential, and under which key and trace id of its request."""
 
     telemetry: Telemetry
     at: Instant
     credential: str
     mark: RequestMark | None = None
+    trace: TraceId | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """A record that is still to be judged, who sent it, and under which key of its request."""
+    """A record that is still to be judged, who sent it, and under which key and trace id of its request."""
 
     sender: Principal
     telemetry: Telemetry
     at: Instant
     mark: RequestMark | None = None
+    trace: TraceId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,4 +118,4 @@ def _finding(
         check_skew(telemetry, arrival.at, tools.ski.skew)
     except Error as refusal:
         return refusal
-    return Fresh(sender, telemetry, arrival.at, arrival.mark)
+    return Fresh(sender, telemetry, arrival.at, arrival.mark, arrival.trace)

@@ -18,9 +18,16 @@ from assay.identity.principal import Principal
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
+from assay.kernel.trace import TraceId
 from assay.kernel.transcript import Transcript
 from assay.model.commit import commit
-from assay.ports.model import ModelAddressError, ModelError, ModelReplyError, ModelWeightsError
+from assay.ports.model import (
+    ModelAddressError,
+    ModelError,
+    ModelGrammarError,
+    ModelReplyError,
+    ModelWeightsError,
+)
 from assay.ports.reasoner import BatchReasoner, LocalReasoner, ReasonerIdentity
 from assay.verdicts.docket import Docket
 from assay.verdicts.envelope import ModelAnswer, ModelProvenance, VerdictPath
@@ -34,13 +41,12 @@ from assay.verdicts.reason import (
     interpret_failure,
     interpret_reply,
     provenance_of,
+    template_of,
 )
 from assay.verdicts.telemetry import Telemetry
 from assay.verdicts.verify import Verification, judge_all, verify
 from assay.verdicts.window import window_facts
 from assay.verdicts.window_fact import BufferedRecord, WindowFact
-
-__all__ = ["Case", "Judged", "Memory", "Question", "Told", "ask_ahead", "judge_record", "question_record"]
 
 Told = RawReply | ModelError
 # A model has its time for each call, so that many questions must not wait for each other in one.
@@ -53,6 +59,7 @@ class Case:
 
     `subject` is the subject's id in the graph; a record may name it otherwise.
     `is_displaced`: it declares a jurisdiction that the graph does not know.
+    `trace` is the trace id of the request that brought the record.
     """
 
     principal: Principal
@@ -64,6 +71,7 @@ class Case:
     at: Instant
     measured_in: Digest | None = None
     is_displaced: bool = False
+    trace: TraceId | None = None
 
     @property
     def tenant_id(self) -> TenantId:
@@ -163,7 +171,14 @@ def _judge(tools: Tools, case: Case, question: Question, told: Told | None, stab
 def _question(tools: Tools, case: Case, docket: Docket, memory: Memory) -> Question:
     facts = window_facts(docket.plans, case.telemetry, memory.earlier, dropped_until=memory.dropped_until)
     settings = tools.ski
-    request = build_request(docket, case.telemetry, facts, seed=settings.decoder_seed, max_tokens=settings.max_tokens)
+    request = build_request(
+        docket,
+        case.telemetry,
+        facts,
+        seed=settings.decoder_seed,
+        max_tokens=settings.max_tokens,
+        template_id=template_of(case.identity.backend_name),
+    )
     provenance = provenance_of(
         request, model_weight_hash=case.weight_hash, kg_version_hash=case.graph.opened.kg_version_hash
     )
@@ -202,7 +217,9 @@ def _judge_by_model(tools: Tools, case: Case, question: Question, told: Told) ->
     # 3. The model was asked once, bound to the grammar; what it says is read strictly or not at all.
     reply, read = _read(case, question.docket, told)
     # 4. Every obligation is judged again without the model, and what it said is compared.
-    verification = verify(question.docket, case.telemetry, question.facts, read.answer, error=read.error)
+    verification = verify(
+        question.docket, case.telemetry, question.facts, read.answer, error=read.error, notice=read.notice
+    )
     return Judged(
         docket=question.docket,
         facts=question.facts,
@@ -232,8 +249,8 @@ def _complete(reasoner: LocalReasoner, request: ReasonRequest) -> Told:
 
 
 def _read(case: Case, docket: Docket, told: Told) -> tuple[RawReply | None, Interpretation]:
-    if isinstance(told, ModelWeightsError | ModelAddressError):
-        # Not a model that failed, but another one, or one elsewhere: there is no verdict at all.
+    if isinstance(told, ModelWeightsError | ModelAddressError | ModelGrammarError):
+        # Not a model that failed, but another one, one elsewhere, or one that is not bound: there is no verdict at all.
         raise told
     if isinstance(told, ModelReplyError):
         return None, interpret_failure("reply.unparsed", f"{told.code}: {told}")

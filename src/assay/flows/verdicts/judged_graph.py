@@ -11,8 +11,6 @@ from assay.kernel.ids import TenantId
 from assay.verdicts.envelope import Envelope
 from assay.verdicts.graph.open import OpenGraph, SovereigntyMode, open_graph
 
-__all__ = ["JudgedGraphs", "judged_content"]
-
 
 def judged_content(envelope: Envelope) -> Digest | None:
     """The hash of the content; an unsigned graph is recorded as the empty hash, and named in a note (SKI 3.5)."""
@@ -38,15 +36,21 @@ class JudgedGraphs:
 
     def find(self, content_hash: Digest | None) -> ReadyGraph | None:
         """None where it is not kept, or is not what its hash says."""
+        return self.examine(content_hash)[0]
+
+    def examine(self, content_hash: Digest | None) -> tuple[ReadyGraph | None, str | None]:
+        """The graph; or None, and what is wrong with the one that is kept: nothing where none is."""
         if content_hash is None:
-            return None
+            return None, None
         ready = None if self._in_use is None else self._in_use.find_content(self._tenant_id, content_hash)
         if ready is not None:
-            return ready
+            return ready, None
         try:
-            return self._opened.get(self._tenant_id, content_hash, lambda: self._open(content_hash))
-        except Error:
-            return None
+            return self._opened.get(self._tenant_id, content_hash, lambda: self._open(content_hash)), None
+        except NotFoundError:
+            return None, None
+        except Error as error:
+            return None, f"{error.code}: {error}"
 
     def _open(self, content_hash: Digest) -> OpenGraph:
         version = self._tools.database.read(lambda unit: unit.graphs.find_content(self._tenant_id, content_hash))

@@ -22,8 +22,6 @@ from assay.verdicts.graph.node import RiskTier
 from assay.verdicts.telemetry import parse_telemetry
 from assay.verdicts.window_fact import BufferedRecord, buffer_record
 
-__all__ = ["KeptRecord", "LedgerMemory"]
-
 _JUDGED = frozenset({EntryKind.VERDICT, EntryKind.VERDICT_HELD, EntryKind.VERDICT_V2})
 
 

@@ -23,11 +23,9 @@ from assay.verdicts.cover import register_mapped
 from assay.verdicts.errors import DowngradedGraphError
 from assay.verdicts.graph.graph import DRAFT, Notice
 from assay.verdicts.graph.index import GraphIndex
-from assay.verdicts.graph.issue import Issue, is_rejected
+from assay.verdicts.graph.issue import DISCRETIONARY_ANYWAY, Issue, is_rejected
 from assay.verdicts.graph.open import OpenGraph, SovereigntyMode, open_graph, verify_succession
 from assay.verdicts.graph.validate import Prover, validate_graph
-
-__all__ = ["LoadedGraph", "load_graph"]
 
 
 class LoadedGraph(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,7 +52,8 @@ def load_graph(
     principal, current = tools.database.read(lambda unit: _look(unit, tools, credential, at))
     opened = open_document(tools, document)
     issues = validate_graph(opened.graph, prover=prover)
-    if is_rejected(issues):
+    is_advisory = tools.ski.mode is SovereigntyMode.ADVISORY
+    if is_rejected(issues, tolerated=DISCRETIONARY_ANYWAY if is_advisory else frozenset()):
         raise InvalidGraphError(issues)
     _require_succession(tools, principal, current, opened, downgrade_reason)
     ready = tools.graphs.get(principal.tenant_id, digest_of(document), lambda: opened)

@@ -15,8 +15,6 @@ from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind, draft_entry
 from assay.verdicts.quote import WeightQuote
 
-__all__ = ["MeasuredWeights", "measure_weights"]
-
 
 class MeasuredWeights(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of a `weights.measured` entry; the quote's nonce is `after_hash`."""

@@ -7,8 +7,6 @@ from msgspec import Struct
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 
-__all__ = ["Measured", "MeasuredShelf"]
-
 
 class Measured(Struct, frozen=True, kw_only=True):
     model_weight_hash: Digest

@@ -14,8 +14,6 @@ from assay.verdicts.envelope import Envelope
 from assay.verdicts.govern import Standing, strictest
 from assay.verdicts.telemetry import Telemetry
 
-__all__ = ["newly_decided"]
-
 
 def newly_decided(telemetry: Telemetry, verdicts: Sequence[PreparedVerdict], receipts: Sequence[Receipt]) -> Decided:
     """The verdicts of a record whose commit is durable; the caller has waited for it."""

@@ -20,17 +20,6 @@ from assay.ports.egress import EgressRefusedError
 from assay.ports.verdict_store import EgressNote
 from assay.review.errors import ReasonMissingError
 
-__all__ = [
-    "EgressAttempted",
-    "EgressCleared",
-    "clear_egress",
-    "count_egress",
-    "is_egress_open",
-    "note_egress",
-    "require_cleared",
-    "require_no_egress",
-]
-
 
 class EgressAttempted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of an `egress.attempted` entry: how many, and where the latest of them wanted to go."""

@@ -12,8 +12,6 @@ from assay.ports.database import Unit
 from assay.ports.ledger_store import StoredEntry
 from assay.ports.verdict_store import VerdictRow
 
-__all__ = ["ListedVerdict", "listed_verdicts", "page_verdicts"]
-
 
 class ListedVerdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one rule came to about one record. `settles` is the entry of the held verdict that it ended."""

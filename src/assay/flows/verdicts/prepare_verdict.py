@@ -25,8 +25,7 @@ from assay.verdicts.govern import Ruling, Standing, govern
 from assay.verdicts.graph.node import RiskTier
 from assay.verdicts.record import draft_verdict, seal_envelope
 from assay.verdicts.telemetry import Telemetry
-
-__all__ = ["AGREEMENT_DEGRADED", "DISPLACED_NOTE", "MEASURED_NOTE", "UNSIGNED_NOTE", "prepare_verdicts"]
+from assay.verdicts.unit_note import unit_notes
 
 AGREEMENT_DEGRADED = "agreement.degraded"
 UNSIGNED_NOTE = "graph.unsigned: content "
@@ -70,7 +69,7 @@ def _prepare(tools: Tools, case: Case, judged: Judged, alarm: str | None) -> Pre
         ruling,
         provenance=judged.provenance,
         transcript_ref=judged.transcript.transcript_id,
-        notes=(*_notes(case), *([] if alarm is None else [alarm])),
+        notes=(*_notes(case), *unit_notes(docket, telemetry), *([] if alarm is None else [alarm])),
         path=judged.path,
     )
     draft = draft_verdict(

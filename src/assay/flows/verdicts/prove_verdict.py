@@ -16,8 +16,6 @@ from assay.ports.database import Unit
 from assay.verdicts.errors import NoReceiptError
 from assay.verdicts.receipt import render_receipt
 
-__all__ = ["RECEIPT_ATTACHMENT", "prove_entry", "prove_verdict"]
-
 RECEIPT_ATTACHMENT = "assay-receipt"
 _WITH_RECEIPT = frozenset({EntryKind.VERDICT.value, EntryKind.VERDICT_FINAL.value})
 

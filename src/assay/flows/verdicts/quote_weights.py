@@ -11,8 +11,6 @@ from assay.ports.measured_boot import MeasuredBootError
 from assay.verdicts.errors import MalformedQuoteError
 from assay.verdicts.quote import Quoted, WeightQuote, verify_quote
 
-__all__ = ["examine_quote", "quote_weights"]
-
 
 def quote_weights(tools: Tools, nonce: bytes) -> WeightQuote:
     """Refused where the node has no TPM, no weights, or where these are not the ones that were measured."""

@@ -18,8 +18,6 @@ from assay.ports.verdict_store import VerdictRow
 from assay.verdicts.envelope import Envelope, Verdict
 from assay.verdicts.govern import Overall, Ruling, Standing, strictest
 
-__all__ = ["Decided", "RuleVerdict", "decided_of", "read_verdict_row"]
-
 
 class RuleVerdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one rule came to. While it is held there is no verdict and no envelope to serve, only the ticket."""

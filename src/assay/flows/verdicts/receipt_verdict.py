@@ -19,15 +19,14 @@ from assay.verdicts.telemetry import Telemetry, parse_telemetry
 from assay.verdicts.verify import Verification, verify
 from assay.verdicts.window_fact import WindowFact
 
-__all__ = ["require_follows"]
-
 
 def require_follows(found: ReadEntry, asked: ReasonRequest, replied: Replied, transcript: Transcript) -> None:
     """Raise `receipt.verdict` unless everything that the entry says of its verdict comes out of the transcript again.
 
     The caller has checked the transcript's signature, and that the envelope names it, its weights and its prompt.
     """
-    docket, telemetry = reread_docket(asked.prompt), parse_telemetry(found.body.telemetry)
+    docket = reread_docket(asked.prompt, rulings=found.body.judged_by)
+    telemetry = parse_telemetry(found.body.telemetry)
     facts = {fact.obligation_id: fact for fact in found.body.window_facts}
     _require_record(found, asked, docket, telemetry, facts)
     said = _said(replied, transcript, found.envelope, docket)
@@ -43,7 +42,14 @@ def _require_record(
     found: ReadEntry, asked: ReasonRequest, docket: Docket, telemetry: Telemetry, facts: dict[str, WindowFact]
 ) -> None:
     decoding, entry = asked.decoding, found.entry
-    again = build_request(docket, telemetry, facts, seed=decoding.seed, max_tokens=decoding.max_tokens)
+    again = build_request(
+        docket,
+        telemetry,
+        facts,
+        seed=decoding.seed,
+        max_tokens=decoding.max_tokens,
+        template_id=asked.prompt_template_id,
+    )
     if again != asked:
         raise ReceiptVerdictError("expected the record that the model was asked about, got another one in the entry")
     _require_equal("telemetry_id", entry.telemetry_id, telemetry.telemetry_id)

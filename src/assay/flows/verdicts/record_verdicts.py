@@ -21,8 +21,6 @@ from assay.kernel.ids import TenantId
 from assay.kernel.ledger import Receipt
 from assay.ports.database import Unit
 
-__all__ = ["JudgedCase", "Recorded", "record_verdicts"]
-
 
 @dataclass(frozen=True, slots=True)
 class JudgedCase:
@@ -90,7 +88,10 @@ def _record(batch: VerdictBatch, recording: _Recording) -> list[Recorded]:
         is_known = batch.is_known(tenant_id, telemetry.telemetry_id)
         if is_known or not all(batch.is_still_stable(tenant_id, verdict) for verdict in one.verdicts):
             break
-        receipts = batch.add(tenant_id, telemetry, one.verdicts, keep_seconds=recording.keep_seconds, at=one.case.at)
+        with batch.unit.ledger.under(one.case.trace):
+            receipts = batch.add(
+                tenant_id, telemetry, one.verdicts, keep_seconds=recording.keep_seconds, at=one.case.at
+            )
         recorded.append(Recorded(receipts, _keep(batch.unit, one, receipts)))
     return recorded
 

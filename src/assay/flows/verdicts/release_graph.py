@@ -23,8 +23,6 @@ from assay.verdicts.graph.hash import graph_bytes
 from assay.verdicts.graph.open import sign_graph
 from assay.verdicts.graph.parse import parse_document
 
-__all__ = ["ReleasedGraph", "release_graph", "require_accepted"]
-
 
 class ReleasedGraph(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The signed document, in canonical bytes, ready to be loaded here or elsewhere."""

@@ -5,20 +5,19 @@ transcript -> recall_answer -> what the next steps saw; the same weights and que
 
 import re
 
+from assay.flows.tools import Tools
 from assay.flows.verdicts.replay_scene import Scene
 from assay.flows.verdicts.replay_tolerance import is_within_tolerance
 from assay.flows.verdicts.stored_verdict import StoredVerdict
 from assay.kernel.digest import ZERO_DIGEST, Digest
 from assay.kernel.transcript import Transcript
-from assay.ports.model import ModelError
+from assay.ports.model import ModelError, ModelWeightsError
 from assay.ports.reasoner import LocalReasoner
 from assay.verdicts.fastpath import FastAnswer, Stability, fast_answer
 from assay.verdicts.predicate import Judgement
 from assay.verdicts.reason import Interpretation, RawReply, interpret_failure, interpret_reply
 from assay.verdicts.record import recorded_response
 from assay.verdicts.verify import judge_all
-
-__all__ = ["ask_again", "claimed_count", "fast_again", "is_tolerated", "recall_answer", "weights_of"]
 
 _COUNT = re.compile(r"after (\d{1,15}) equal evaluations", re.ASCII)
 
@@ -78,6 +77,24 @@ def weights_of(reasoner: LocalReasoner | None) -> Digest | None:
         return None
 
 
+def find_substitute(tools: Tools, weight_hash: Digest) -> str | None:
+    """What is kept in the place of these weights, in words with both hashes; None where nothing is."""
+    try:
+        if tools.reasoner is not None:
+            tools.reasoner.identify()
+    except ModelWeightsError as error:
+        if weight_hash in str(error):
+            return f"{error.code}: {error}"
+    except ModelError:
+        pass  # a model that cannot be asked now; its weights were not looked at
+    try:
+        if tools.weights is not None:
+            tools.weights.find(weight_hash)
+    except ModelWeightsError as error:
+        return f"{error.code}: {error}"
+    return None
+
+
 def _too_long(stored: StoredVerdict) -> Interpretation | None:
     """A text longer than is kept: that it could not be read is all that is left of it."""
     why = next((one for one in stored.envelope.verifier_result.divergences if one.startswith("reply.")), None)
@@ -92,4 +109,5 @@ def _raw_reply(stored: StoredVerdict, transcript: Transcript, text: str) -> RawR
         started_at=transcript.started_at,
         completed_at=transcript.completed_at,
         is_complete=stored.reply.is_complete,
+        is_bound=stored.reply.is_bound,
     )

@@ -8,8 +8,6 @@ from assay.kernel.key import KeyPurpose, KeyRing
 from assay.verdicts.envelope import HumanAttestation
 from assay.verdicts.govern import verify_attestation
 
-__all__ = ["check_attestation"]
-
 
 def check_attestation(tools: Tools, ring: KeyRing, tenant_id: TenantId, stored: StoredVerdict) -> str | None:
     """What is wrong with the token of a verdict that was honoured for its sake, or None."""

@@ -15,8 +15,6 @@ from assay.verdicts.reason import Interpretation
 from assay.verdicts.record import seal_envelope
 from assay.verdicts.verify import Verification, judge_all, verify
 
-__all__ = ["check_ruling", "check_wording", "verify_again", "verify_fast_again"]
-
 # A result that no verifier gives, so that it equals none that was recorded.
 _NOBODY = VerifierResult(status=VerifierStatus.UNVERIFIABLE, checked_assertions=-1)
 
@@ -27,7 +25,7 @@ def verify_again(stored: StoredVerdict, scene: Scene, said: Interpretation | Non
         return None
     if said.answer.formalizable_assertions != stored.envelope.formalizable_assertions:
         return _NOBODY
-    return verify(scene.docket, scene.telemetry, scene.facts, said.answer, error=said.error).result
+    return verify(scene.docket, scene.telemetry, scene.facts, said.answer, error=said.error, notice=said.notice).result
 
 
 def verify_fast_again(stored: StoredVerdict, scene: Scene, stability: Stability | None) -> VerifierResult:

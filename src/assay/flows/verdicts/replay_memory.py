@@ -13,8 +13,6 @@ from assay.ports.database import Unit
 from assay.verdicts.window import facts_at
 from assay.verdicts.window_fact import buffer_record
 
-__all__ = ["ReplayMemory"]
-
 
 class ReplayMemory:
     """The memory of one tenant's chain, wherever in it a replay is."""

@@ -14,12 +14,11 @@ from assay.kernel.json_text import parse_json
 from assay.kernel.transcript import Transcript
 from assay.verdicts.docket import Docket
 from assay.verdicts.envelope import Envelope
+from assay.verdicts.errors import TemplateError
 from assay.verdicts.reason import MAX_TOKENS, ReasonRequest, build_request
 from assay.verdicts.slice import slice_graph
 from assay.verdicts.telemetry import Telemetry, parse_telemetry
 from assay.verdicts.window_fact import WindowFact
-
-__all__ = ["Scene", "find_scene", "prompt_hash_of", "version_hash_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +37,18 @@ def find_scene(stored: StoredVerdict, graph: ReadyGraph | None) -> Scene | None:
         return None
     try:
         telemetry = parse_telemetry(stored.body.telemetry)
-        docket = _docket(graph, telemetry, stored.read.entry.rule_id)
+        docket = _docket(graph.under(stored.body.judged_by), telemetry, stored.read.entry.rule_id)
     except Error:
         return None
     if docket is None or telemetry.telemetry_hash != stored.read.entry.telemetry_hash:
         return None
     facts = {fact.obligation_id: fact for fact in stored.body.window_facts}
-    seed, limit = stored.envelope.model_provenance.decoder_seed, _max_tokens(stored.transcript)
-    request = build_request(docket, telemetry, facts, seed=seed, max_tokens=limit)
+    provenance = stored.envelope.model_provenance
+    seed, template_id, limit = provenance.decoder_seed, provenance.prompt_template_id, _max_tokens(stored.transcript)
+    try:
+        request = build_request(docket, telemetry, facts, seed=seed, max_tokens=limit, template_id=template_id)
+    except TemplateError:
+        return None
     return Scene(telemetry=telemetry, docket=docket, facts=facts, request=request)
 
 

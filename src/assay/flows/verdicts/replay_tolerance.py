@@ -13,8 +13,6 @@ from assay.verdicts.errors import ReceiptError
 from assay.verdicts.reason import ReasonRequest
 from assay.verdicts.receipt import Replied, metadata_of
 
-__all__ = ["is_within_tolerance"]
-
 
 def is_within_tolerance(reasoner: LocalReasoner, request: ReasonRequest, transcript: Transcript) -> bool:
     """Whether the weights could have written the recorded tokens too, as near as the signed receipt allows.

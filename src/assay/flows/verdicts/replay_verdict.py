@@ -12,7 +12,7 @@ from assay.flows.errors import NotFoundError
 from assay.flows.ledger.own_keys import own_key_ring
 from assay.flows.tools import Tools
 from assay.flows.verdicts.judged_graph import JudgedGraphs, judged_content
-from assay.flows.verdicts.replay_answer import ask_again, is_tolerated, recall_answer, weights_of
+from assay.flows.verdicts.replay_answer import ask_again, find_substitute, is_tolerated, recall_answer, weights_of
 from assay.flows.verdicts.replay_attestation import check_attestation
 from assay.flows.verdicts.replay_findings import check_ruling, check_wording, verify_again, verify_fast_again
 from assay.flows.verdicts.replay_memory import ReplayMemory
@@ -35,8 +35,6 @@ from assay.verdicts.replay import (
     StepResult,
     compare_replay,
 )
-
-__all__ = ["replay_record", "replay_verdict", "replay_verdicts"]
 
 
 def replay_verdicts(tools: Tools, tenant_id: TenantId, *, first: int = 1, last: int | None = None) -> Iterator[Replay]:
@@ -69,6 +67,7 @@ class _Job:
         self._graphs = JudgedGraphs(tools, tenant_id)
         self._weights = weights_of(tools.reasoner)
         self._memory = ReplayMemory(tools, tenant_id)
+        self._substitutes: dict[Digest, str | None] = {}
 
     def replay(self, number: int) -> Replay:
         stored = load_stored_verdict(self._tools, self._ring, self._tenant_id, number)
@@ -78,9 +77,11 @@ class _Job:
         """SKI 8.1, in its order; what a step cannot have again is None, and was then not checked."""
         envelope, following = stored.envelope, stored.following
         # 1. The graph by its hash; also an unsigned one: whether it may be used is not asked, only if it is the same.
-        graph = self._graphs.find(judged_content(envelope))
+        graph, wrong_graph = self._graphs.examine(judged_content(envelope))
         # 2. The weights, if the model at hand has them or they are kept.
-        reasoner = self._reasoner(envelope.model_provenance.model_weight_hash)
+        weight_hash = envelope.model_provenance.model_weight_hash
+        reasoner = self._reasoner(weight_hash)
+        wrong_weights = None if reasoner is not None else self._substitute(weight_hash)
         # 3. The prompt, rendered again from rule, slice and record.
         scene = find_scene(stored, graph)
         # 4. The model once more, and beside it what it had answered.
@@ -101,6 +102,12 @@ class _Job:
             entry_hash=entry_hash,
             next_previous_hash=None if previous_hash is None else Digest(previous_hash),
             is_last=following is None,
+            altered={
+                **stored.altered,
+                **_told(ReplayStep.GRAPH, wrong_graph),
+                **_told(ReplayStep.WEIGHTS, wrong_weights),
+            },
+            missing=_missing(weight_hash, self._weights),
         )
         replay = compare_replay(_recorded(stored), recovered)
         return replay if scene is None else self._followed(replay, stored, scene, said)
@@ -110,6 +117,12 @@ class _Job:
         if self._weights == weight_hash:
             return self._tools.reasoner
         return None if self._tools.kept is None else self._tools.kept.find(weight_hash)
+
+    def _substitute(self, weight_hash: Digest) -> str | None:
+        """What is kept in the place of these weights, looked at once for all entries that name them."""
+        if weight_hash not in self._substitutes:
+            self._substitutes[weight_hash] = find_substitute(self._tools, weight_hash)
+        return self._substitutes[weight_hash]
 
     def _verified(self, stored: StoredVerdict, scene: Scene, said: Interpretation | None) -> VerifierResult | None:
         if not stored.is_fast:
@@ -127,6 +140,16 @@ class _Job:
         )
         told = [detail for detail in wrong if detail is not None]
         return _diverged(replay, told[-1]) if told else replay
+
+
+def _told(step: ReplayStep, detail: str | None) -> dict[ReplayStep, str]:
+    return {} if detail is None else {step: detail}
+
+
+def _missing(weight_hash: Digest, in_use: Digest | None) -> dict[ReplayStep, str]:
+    """Other weights than the recorded ones are no divergence: those that judged are not kept, and the rest is told."""
+    other = "no model is in use" if in_use is None else f"the model in use has `{in_use}`"
+    return {ReplayStep.WEIGHTS: f"the weights `{weight_hash}` are not kept; {other}"}
 
 
 def _numbers(unit: Unit, tenant_id: TenantId, first: int, last: int | None) -> Iterator[int]:

@@ -22,22 +22,12 @@ from assay.ports.graph_store import GraphVersion, RecordedReview, ReviewChoice
 from assay.review.answer import Answer
 from assay.review.kind import TicketKind
 from assay.review.ticket import LONGEST_SHOWN, Ticket, TicketDraft
-from assay.verdicts.graph.diff import GraphDiff, NodeChange, diff_graphs
+from assay.verdicts.graph.describe import describe_diff
 from assay.verdicts.graph.graph import KnowledgeGraph
 from assay.verdicts.graph.issue import Issue, is_rejected
 from assay.verdicts.graph.open import OpenGraph, SovereigntyMode, open_graph
 from assay.verdicts.graph.parse import parse_graph
 from assay.verdicts.graph.validate import Prover, validate_graph
-
-__all__ = [
-    "GraphInReview",
-    "note_graph_review",
-    "open_candidate",
-    "render_graph_review",
-    "review_graph",
-    "review_of",
-    "reviewed_content",
-]
 
 _ABOUT = "graph:"
 _MOST_LINES = 2000
@@ -122,7 +112,9 @@ def review_of(content_hash: Digest, answer: Answer, *, sequence_number: int) -> 
 
 def render_graph_review(opened: OpenGraph, issues: tuple[Issue, ...], before: KnowledgeGraph | None) -> str:
     """What a reviewer reads: what changed against the graph in use, or everything; the last line is the hash."""
-    lines = [*_head_lines(opened, issues), *_change_lines(diff_graphs(before or KnowledgeGraph(), opened.graph))]
+    sentences = describe_diff(before or KnowledgeGraph(), opened.graph)
+    against = "the graph in use" if before is not None else "nothing: no graph is in use"
+    lines = [*_head_lines(opened, issues), f"{len(sentences)} changes against {against}:", *map(_line, sentences)]
     kept, size = list[str](), 0
     for line in lines[:_MOST_LINES]:
         size += len(line.encode("utf-8", "replace")) + 1
@@ -142,21 +134,6 @@ def _head_lines(opened: OpenGraph, issues: tuple[Issue, ...]) -> Iterator[str]:
     yield f"{len(graph.rules)} rules, {len(graph.obligations)} obligations, {len(graph.subjects)} subjects"
     yield f"remarks of the validator: {len(issues)}"
     yield from (f"  {one.severity} {one.code} {one.node or ''}: {_line(one.message)}" for one in issues)
-
-
-def _change_lines(diff: GraphDiff) -> Iterator[str]:
-    yield f"changes against the graph in use: {len(diff.nodes)} nodes"
-    for change in diff.nodes:
-        yield from _node_lines(change)
-    for word, edges in (("added", diff.edges_added), ("removed", diff.edges_removed)):
-        yield from (f"  edge {word}: {edge.source} {edge.type} {edge.target}" for edge in edges)
-
-
-def _node_lines(change: NodeChange) -> Iterator[str]:
-    yield f"  {change.type} {change.node} {change.change}"
-    for field in change.fields:
-        if field.field not in ("id", "type", "version"):
-            yield f"    {field.field}: {_line(str(field.before))} -> {_line(str(field.after))}"
 
 
 def _line(text: str) -> str:

@@ -11,8 +11,6 @@ from assay.model.vocabulary import VOCABULARY
 from assay.verdicts.errors import NoReceiptError, ReceiptFormError
 from assay.verdicts.receipt import ReceiptFile, metadata_of, question_of, reply_of
 
-__all__ = ["ShownReceipt", "ShownToken", "show_receipt"]
-
 
 class ShownToken(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`margin` is by how much its score is above the next best, None where nothing else was open."""

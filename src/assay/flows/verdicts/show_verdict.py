@@ -14,16 +14,6 @@ from assay.ports.database import Unit
 from assay.ports.verdict_store import VerdictRow
 from assay.review.ticket import Ticket
 
-__all__ = [
-    "HeldVerdict",
-    "list_held",
-    "list_verdicts",
-    "show_entry_verdict",
-    "show_ticket_verdict",
-    "show_transcript",
-    "show_verdict",
-]
-
 
 class HeldVerdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A verdict that waits, and the ticket that asks; the verdict itself is not served."""

@@ -12,8 +12,6 @@ from assay.verdicts.graph.open import SovereigntyMode
 from assay.verdicts.sovereignty import Place
 from assay.verdicts.telemetry import SkewLimits
 
-__all__ = ["UNKNOWN_COMMIT", "SkiSettings"]
-
 UNKNOWN_COMMIT = "unknown"
 _DAY = 24 * 60 * 60
 

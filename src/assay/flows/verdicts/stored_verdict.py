@@ -3,6 +3,7 @@
 number -> row and the next -> the proven text -> the transcript, if its signature holds -> StoredVerdict
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay.flows.errors import NotFoundError
@@ -15,14 +16,12 @@ from assay.kernel.ids import TenantId
 from assay.kernel.json_text import CANONICAL_LIMITS, parse_json
 from assay.kernel.key import KeyPurpose, KeyRing
 from assay.kernel.ledger import EntryKind
-from assay.kernel.transcript import Transcript, verify_transcript
+from assay.kernel.transcript import Transcript, transcript_id_of, verify_transcript
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.ledger_store import StoredEntry
 from assay.verdicts.envelope import Envelope, VerdictPath
 from assay.verdicts.replay import Replay, ReplayResult, ReplayStep, StepFinding, StepResult
-
-__all__ = ["VERDICT_KINDS", "KeptReply", "StoredVerdict", "load_stored_verdict"]
 
 _KINDS = (EntryKind.VERDICT, EntryKind.VERDICT_HELD, EntryKind.VERDICT_FINAL, EntryKind.VERDICT_V2)
 VERDICT_KINDS = frozenset(kind.value for kind in _KINDS)
@@ -36,17 +35,19 @@ class KeptReply:
     characters: int | None = None
     is_complete: bool = False
     failure: str | None = None
+    is_bound: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredVerdict:
-    """`transcript` is None where there is none, and where its signature does not hold: that is as good as none."""
+    """`transcript` is None where none is kept, or one that was not signed so: then `altered` says what is wrong."""
 
     row: StoredEntry
     following: StoredEntry | None
     read: ReadEntry
     transcript: Transcript | None
     reply: KeptReply
+    altered: dict[ReplayStep, str]
 
     @property
     def envelope(self) -> Envelope:
@@ -75,9 +76,10 @@ def load_stored_verdict(tools: Tools, ring: KeyRing, tenant_id: TenantId, number
     except Error as error:
         # Whatever else it is, it is no entry that can be believed.
         return _unreadable(number, error)
-    ref = read.envelope.transcript_ref
-    transcript = _trusted(ring, tools.database.read(lambda unit: unit.transcripts.find(tenant_id, ref)))
-    return StoredVerdict(row=row, following=following, read=read, transcript=transcript, reply=_reply(transcript))
+    transcript, altered = _transcript(tools, ring, tenant_id, read.envelope.transcript_ref)
+    return StoredVerdict(
+        row=row, following=following, read=read, transcript=transcript, reply=_reply(transcript), altered=altered
+    )
 
 
 def _rows(unit: Unit, tenant_id: TenantId, number: int) -> tuple[StoredEntry, StoredEntry | None]:
@@ -104,15 +106,41 @@ def _unreadable(number: int, error: Error) -> Replay:
     return Replay(sequence_number=number, result=ReplayResult.REPLAY_DIVERGENCE, steps=(wrong,))
 
 
-def _trusted(ring: KeyRing, transcript: Transcript | None) -> Transcript | None:
+def _transcript(
+    tools: Tools, ring: KeyRing, tenant_id: TenantId, ref: str
+) -> tuple[Transcript | None, dict[ReplayStep, str]]:
+    """The transcript, if it is the one that was signed; where one is kept that is not, which step that shows in."""
+    try:
+        transcript = tools.database.read(lambda unit: unit.transcripts.find(tenant_id, ref))
+    except DamagedRecordError as error:
+        return None, {ReplayStep.TRANSCRIPT: f"{error.code}: {error}"}
     if transcript is None:
-        return None
+        return None, {}
+    altered = dict(_alterations(transcript, ref))
     try:
         record = ring.get(transcript.signing_key_id, transcript.completed_at, purpose=KeyPurpose.TRANSCRIPT)
         verify_transcript(transcript, record.raw_public_key or b"")
-    except Error:
-        return None
-    return transcript
+    except Error as error:
+        altered = altered or {ReplayStep.TRANSCRIPT: f"{error.code}: {error}"}
+    return (None, altered) if altered else (transcript, {})
+
+
+def _alterations(transcript: Transcript, ref: str) -> Iterator[tuple[ReplayStep, str]]:
+    """Which of its texts is not what its hashes and its id say: the question shows in step 3, all else in step 4."""
+    asked, answered = (digest_of(t.encode()) for t in (transcript.request_canonical, transcript.response_canonical))
+    if asked != transcript.request_hash:
+        yield ReplayStep.PROMPT, f"the recorded question: expected `{transcript.request_hash}`, got `{asked}`"
+    if answered != transcript.response_hash:
+        yield ReplayStep.TRANSCRIPT, f"the recorded answer: expected `{transcript.response_hash}`, got `{answered}`"
+    elif asked == transcript.request_hash and (found := _id_of(transcript)) != ref:
+        yield ReplayStep.TRANSCRIPT, f"the transcript: expected `{ref}`, got `{found}`"
+
+
+def _id_of(transcript: Transcript) -> str:
+    try:
+        return transcript_id_of(transcript)
+    except Error as error:
+        return error.code
 
 
 def _reply(transcript: Transcript | None) -> KeptReply:
@@ -125,4 +153,5 @@ def _reply(transcript: Transcript | None) -> KeptReply:
         characters=characters if isinstance(characters, int) else None,
         is_complete=kept.get("is_complete") is True,
         failure=None if "failure" not in kept else str(failure),
+        is_bound=kept.get("is_bound") is not False,
     )

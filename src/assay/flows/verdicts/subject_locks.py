@@ -6,8 +6,6 @@ from threading import Lock
 
 from assay.kernel.ids import TenantId
 
-__all__ = ["SubjectLocks"]
-
 _STRIPES = 256
 
 

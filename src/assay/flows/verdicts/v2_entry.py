@@ -14,8 +14,6 @@ from assay.verdicts.envelope import Verdict
 from assay.verdicts.predicate import Judgement
 from assay.verdicts.window_fact import WindowFact
 
-__all__ = ["V2Body", "read_v2_entry"]
-
 
 class V2Body(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of a `verdict.v2` entry: no transcript, no provenance, no verifier result (SKI 8.3)."""

@@ -30,8 +30,6 @@ from assay.verdicts.envelope import VerdictPath, VerifierStatus
 from assay.verdicts.fastpath import note_evaluation
 from assay.verdicts.telemetry import Telemetry
 
-__all__ = ["VerdictBatch"]
-
 
 class VerdictBatch:
     """The memory of one unit of work, and of no other: nobody else writes while it runs."""

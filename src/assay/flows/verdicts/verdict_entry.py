@@ -29,21 +29,6 @@ from assay.verdicts.record import recorded_request, recorded_response
 from assay.verdicts.telemetry import Telemetry
 from assay.verdicts.window_fact import buffer_record
 
-__all__ = [
-    "PreparedVerdict",
-    "buffered_text",
-    "coverage_text",
-    "drop_old",
-    "known_telemetry",
-    "note_gap",
-    "note_record",
-    "read_coverage",
-    "row_of",
-    "seal_model_transcript",
-    "stability_of",
-    "verdict_event",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedVerdict:

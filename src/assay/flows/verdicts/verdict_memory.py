@@ -26,8 +26,6 @@ from assay.verdicts.graph.node import RiskTier
 from assay.verdicts.telemetry import Telemetry
 from assay.verdicts.window_fact import BufferedRecord, WindowKind, buffer_record
 
-__all__ = ["Place", "VerdictMemory"]
-
 # These look back until they find something, however long ago.
 _UNBOUNDED = frozenset({WindowKind.AGE, WindowKind.RUN})
 

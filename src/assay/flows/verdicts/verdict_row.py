@@ -27,17 +27,6 @@ from assay.verdicts.envelope import VerifierStatus
 from assay.verdicts.govern import Ruling, Standing
 from assay.verdicts.graph.node import RiskTier
 
-__all__ = [
-    "V2_PATH",
-    "ForgedRowError",
-    "JudgedEntry",
-    "find_judged",
-    "find_known_record",
-    "judged_entry",
-    "vouch_known",
-    "vouch_row",
-]
-
 # In the column `path` of a row whose verdict the second runtime reached.
 V2_PATH = "v2"
 _V2_REASON = "runtime v2: the rules alone"

@@ -6,7 +6,7 @@ entry -> envelope, body; what is not exactly a verdict entry of ours is damaged
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from assay.flows.errors import NotFoundError
 from assay.kernel.digest import Digest, digest_of
@@ -19,9 +19,9 @@ from assay.ports.database import Unit
 from assay.verdicts.envelope import Envelope
 from assay.verdicts.govern import Ruling
 from assay.verdicts.predicate import Judgement
+from assay.verdicts.rulings import Rulings
+from assay.verdicts.slice import PlaceDoubt
 from assay.verdicts.window_fact import WindowFact
-
-__all__ = ["ReadBody", "ReadEntry", "get_verdict_entry", "read_entry"]
 
 
 class ReadBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,6 +34,13 @@ class ReadBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     judgements: tuple[Judgement, ...]
     window_facts: tuple[WindowFact, ...] = ()
     held_entry: str | None = None
+    rulings: Rulings | UnsetType = UNSET
+    doubt: PlaceDoubt | UnsetType = UNSET
+
+    @property
+    def judged_by(self) -> Rulings:
+        """An entry that names no rulings was judged by the first."""
+        return Rulings.FIRST if self.rulings is UNSET else self.rulings
 
 
 class ReadEntry(Struct, frozen=True, kw_only=True):

@@ -25,8 +25,6 @@ from assay.verdicts.reason import RawReply, ReasonRequest, provenance_of
 from assay.verdicts.receipt import ReceiptFile, Replied, metadata_of, question_of, reply_of
 from assay.verdicts.record import recorded_response
 
-__all__ = ["ReceiptCheck", "ReceiptFinding", "ReceiptOutcome", "ReceiptResult", "ReceiptStep", "check_receipt"]
-
 # Log-probabilities are rounded to six decimals from exact scores; the last one may be rounded either way.
 _ROUNDED = 2e-6
 

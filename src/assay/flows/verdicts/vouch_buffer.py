@@ -16,8 +16,6 @@ from assay.ports.telemetry_store import BufferedText
 from assay.verdicts.telemetry import parse_telemetry
 from assay.verdicts.window_fact import buffer_record
 
-__all__ = ["vouch_buffer"]
-
 
 def vouch_buffer(unit: Unit, tools: Tools, tenant_id: TenantId, rows: Sequence[BufferedText]) -> None:
     """Raise `verdict.row_differs` for the first record that no entry holds so; each is compared once in a process.

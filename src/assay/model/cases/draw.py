@@ -5,8 +5,6 @@ from hashlib import sha256
 from itertools import accumulate
 from typing import Protocol, TypeVar
 
-__all__ = ["Draw", "SeededDraw"]
-
 T = TypeVar("T")
 _WORD = 8
 _SPAN = 2**53

@@ -14,8 +14,6 @@ from assay.model.cases.measurement import HOSTILE, UNITS, draw_ends, draw_scalar
 from assay.model.cases.number import draw_beside, draw_number
 from assay.model.cases.windowed import FLAT, draw_flat, draw_windowed
 
-__all__ = ["case_lines", "draw_case", "is_sealed"]
-
 _SEALED_SHARE = 64
 
 

@@ -8,8 +8,6 @@ from assay.model.cases.extent import Extent
 from assay.model.cases.measurement import UNITS, draw_scalar
 from assay.model.cases.number import draw_beside, draw_number
 
-__all__ = ["draw_exemption"]
-
 _WORDS = ("gas", "oil", "coal", "wind")
 
 

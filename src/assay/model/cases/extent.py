@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from assay.model.cases.windowed import FLAT
 
-__all__ = ["DEEP", "MIXED", "ORDERED", "USUAL", "WIDE", "Extent"]
-
 ORDERED = ("must_not_exceed", "must_be_at_least", "must_be_below", "must_be_above")
 _KINDS = (
     *ORDERED * 3,

@@ -5,8 +5,6 @@ from typing import Any
 from assay.model.cases.draw import Draw
 from assay.model.cases.number import draw_beside, draw_number
 
-__all__ = ["HOSTILE", "UNITS", "draw_ends", "draw_scalar", "draw_text", "store_value"]
-
 UNITS = ("mg/m3", "kg", "%", "°C", "bar", "m", "km")
 
 

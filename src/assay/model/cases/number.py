@@ -5,8 +5,6 @@ from decimal import Decimal
 
 from assay.model.cases.draw import Draw
 
-__all__ = ["draw_beside", "draw_number"]
-
 # The largest, the smallest, and where the spelling of a number changes.
 _EDGES = (1.7976931348623157e308, 2.2250738585072014e-308, 5e-324, 2**53 - 1, 1e21, 9.999999999999999e22, 1e-7, 1e-6)
 

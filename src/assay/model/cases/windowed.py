@@ -9,8 +9,6 @@ from assay.model.cases.draw import Draw
 from assay.model.cases.measurement import draw_ends, draw_scalar, draw_text
 from assay.model.cases.number import draw_beside, draw_number
 
-__all__ = ["FLAT", "draw_flat", "draw_windowed"]
-
 FLAT = ("exists", "window_count", "window_sum", "window_avg", "since_last", "debounce")
 
 

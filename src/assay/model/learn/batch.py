@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from assay.model.learn.network import Batch
 from assay.model.learn.row import Row
 
-__all__ = ["collate", "split_rows"]
-
 _PARTS = 4
 
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from assay.model.tokenizer import Line
 
-__all__ = ["Label", "closing_labels", "label_line"]
-
 _DENYING = frozenset({"must_not", "must_not_be_one_of", "must_not_equal"})
 _MET = {
     "must_not_exceed": ("less", "equal"),

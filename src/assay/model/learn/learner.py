@@ -19,8 +19,6 @@ from assay.model.weights import Shape, Weights, render_weights, tensors_of
 if TYPE_CHECKING:
     from numpy import ndarray
 
-__all__ = ["Learner", "parse_checkpoint", "render_checkpoint"]
-
 _FIRST, _SECOND, _TINY = 0.9, 0.98, 1e-8
 _DECAY = 0.01
 _LONGEST_STEP = 1.0

@@ -14,8 +14,6 @@ from assay.model.weights import Shape, tensors_of
 if TYPE_CHECKING:
     from numpy import ndarray
 
-__all__ = ["LIMITS", "SCALES", "Batch", "Network", "Parameters", "integers_of", "parameters_of"]
-
 Parameters: TypeAlias = "dict[str, ndarray]"
 # What came in, given the gradient of what went out; gradients of parameters are added to the table on the way.
 _Back: TypeAlias = "Callable[[ndarray], ndarray]"

@@ -6,8 +6,6 @@ from msgspec import Meta, Struct
 
 from assay.kernel.digest import Digest
 
-__all__ = ["Plan"]
-
 
 class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """From which weights, by which pairs, and how far.

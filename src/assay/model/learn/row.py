@@ -11,8 +11,6 @@ from assay.model.learn.label import Label, closing_labels
 from assay.model.tokenizer import ASKED, CLOSING, TAIL, Line
 from assay.model.vocabulary import CLASSES, EXEMPTING, IDS, ROLES
 
-__all__ = ["Row", "closing_row", "draw_closing", "line_row"]
-
 _FORMAL_ONLY = frozenset({"unknown", "~"})
 
 

@@ -8,33 +8,20 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.flows.errors.identity import NotSignedInError
-from assay.flows.identity.authenticate import authenticate, require_session
+from assay.flows.identity.authenticate import authenticate, require_scope, require_session
 from assay.flows.tools import Tools
 from assay.identity.authorise import require_role, require_same_tenant
 from assay.identity.principal import LOCAL_OPERATOR, BuiltInRole, Principal
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant, parse_instant
+from assay.operations.shown import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "INSTANT",
-    "MOMENT",
-    "SPAN",
-    "acting_admin",
-    "acting_as",
-    "columns",
-    "credential_option",
-    "plain",
-    "read_credential",
-    "read_password",
-    "read_session",
-    "session_option",
-    "session_person",
-]
-
+# Commands that do not follow from the table yet print with these.
+columns, plain = text.columns, text.plain
 _SPAN = re.compile(r"([0-9]{1,6})([smhd])", re.ASCII)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
@@ -139,6 +126,12 @@ def read_credential(given: str | None) -> str:
     return str(click.prompt("API key or session token", hide_input=True, err=True))
 
 
+def within(tools: Tools, credential: str, scope: str) -> str:
+    """Return the credential; raise unless it was issued for this, as the route that does the same asks."""
+    require_scope(authenticate(tools, credential, at=tools.clock.now()), scope)
+    return credential
+
+
 def read_password(*, from_stdin: bool, confirm: bool = False) -> str:
     """One line of standard input, or typed unseen at a terminal; never an argument, which everybody can see."""
     if from_stdin:
@@ -146,18 +139,6 @@ def read_password(*, from_stdin: bool, confirm: bool = False) -> str:
     if not _is_terminal():
         raise click.UsageError("expected a terminal to ask for the password, or --password-stdin")
     return str(click.prompt("password", hide_input=True, confirmation_prompt=confirm, err=True))
-
-
-def columns(rows: "list[tuple[str, ...]]") -> str:
-    """Rows in aligned columns; an empty list is an empty text."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join(lines)
-
-
-def plain(text: str) -> str:
-    """Text of strangers for a terminal: what could move the cursor or hide other text is written as an escape."""
-    return "".join(one if one.isprintable() or one in "\n\t" else one.encode("unicode_escape").decode() for one in text)
 
 
 def _is_terminal() -> bool:

@@ -8,8 +8,6 @@ from assay.surfaces.cli.acting import columns
 from assay.surfaces.cli.output import EXIT_CODES, Call, NodeCommand, tenant_option
 from assay.verdicts.agreement import Canary, CanaryStatus
 
-__all__ = ["agreement"]
-
 _NO = EXIT_CODES[Blame.ANSWER]
 _WORDS = {
     CanaryStatus.HEALTHY: "healthy: the rate is above the threshold",

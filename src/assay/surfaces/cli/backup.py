@@ -11,8 +11,6 @@ from assay.surfaces.cli.output import Call, NodeCommand
 if TYPE_CHECKING:
     from assay.config import Config
 
-__all__ = ["backup"]
-
 _WEIGHT_FILE = re.compile(r"[0-9a-f]{64}\.bin", re.ASCII)
 _KEY_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
 

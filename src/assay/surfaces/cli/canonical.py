@@ -6,8 +6,6 @@ import click
 
 from assay.surfaces.cli.output import Call, Command
 
-__all__ = ["canonical"]
-
 
 @click.command(cls=Command)
 @click.option(

@@ -14,8 +14,6 @@ from assay.surfaces.cli.output import Call, Command
 if TYPE_CHECKING:
     from assay.flows.delivery.delivery_probe import Probe
 
-__all__ = ["check"]
-
 _HONEST_NO = 1
 
 

@@ -4,8 +4,6 @@ import click
 
 from assay.surfaces.cli.lazy import Entrance, LazyGroup
 
-__all__ = ["claims"]
-
 _HERE = "assay.surfaces.cli"
 _ENTRANCES = {
     "gate": Entrance(f"{_HERE}.claims_gate:gate", "gate a bundle, on record"),

@@ -22,8 +22,6 @@ from assay.surfaces.cli.acting import plain
 from assay.surfaces.cli.output import Call, Command
 from assay.surfaces.cli.text_file import read_bytes
 
-__all__ = ["conformal"]
-
 _HONEST_NO = 1
 _LARGEST = 256 * 1024 * 1024
 _RISK = "risk"

@@ -32,8 +32,6 @@ from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 from assay.surfaces.cli.sink import open_file_sink
 from assay.surfaces.cli.text_file import read_text
 
-__all__ = ["calibrate", "estimate"]
-
 _HONEST_NO = 1
 _LARGEST = 256 * 1024 * 1024
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)

@@ -11,8 +11,6 @@ from assay.kernel.ids import TenantId
 from assay.surfaces.cli.output import Call, NodeCommand, json_text, tenant_option
 from assay.surfaces.cli.sink import write_output
 
-__all__ = ["export"]
-
 _KINDS = ("answer", "state", "verdict")
 
 

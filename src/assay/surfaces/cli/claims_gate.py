@@ -6,23 +6,22 @@ from typing import BinaryIO
 import click
 
 from assay.claims.bundle import Decision
-from assay.claims.decide import run_gates
+from assay.claims.decide import gate_document
+from assay.claims.errors import BundleError
 from assay.claims.gate import GateFacts, standard_gates
 from assay.claims.guardian import BuiltInGuardian
-from assay.claims.parse_bundle import Reading, parse_bundle
+from assay.claims.parse_bundle import Reading, check_bundle
 from assay.claims.policy import DEFAULT_POLICY
 from assay.flows.claims.attach_evidence import LARGEST_EVIDENCE
 from assay.flows.claims.gate_claims import Submission, gate_claims
 from assay.flows.claims.resume_claims import resume_claims
 from assay.identity.risk import RiskTier
 from assay.kernel.digest import parse_digest
-from assay.surfaces.cli.acting import credential_option, read_credential
+from assay.surfaces.cli.acting import credential_option, read_credential, within
 from assay.surfaces.cli.claims_policy_file import read_policy_file
 from assay.surfaces.cli.claims_text import gated_text, outcome_text
 from assay.surfaces.cli.output import Call, Command, NodeCommand
 from assay.surfaces.cli.text_file import read_bytes
-
-__all__ = ["explain", "gate", "resume"]
 
 _HONEST_NO = 1
 _LARGEST = 1024 * 1024
@@ -86,7 +85,7 @@ def gate(
             done = gate_claims(
                 tools,
                 document,
-                credential=token,
+                credential=within(tools, token, "claims:write"),
                 at=tools.clock.now(),
                 reading=reading,
                 submission=submission,
@@ -136,7 +135,7 @@ def resume(
                 tools,
                 wanted,
                 document,
-                credential=token,
+                credential=within(tools, token, "claims:write"),
                 at=tools.clock.now(),
                 reading=Reading.STRICT if strict else Reading.LEGACY,
                 submission=_submission(evidence, tool_arguments, thread, questions),
@@ -176,7 +175,10 @@ def explain(
     from assay.adapters.clock import SystemClock
 
     call: Call = context.obj
-    bundle = parse_bundle(file.read(_LARGEST + 1))
+    finding = check_bundle(file.read(_LARGEST + 1))
+    if finding.bundle is None:
+        raise BundleError(finding.problems)
+    bundle = finding.bundle
     policy = DEFAULT_POLICY if policy_file is None else read_policy_file(policy_file)
     facts = GateFacts(
         now=SystemClock().now(),
@@ -186,7 +188,7 @@ def explain(
         tool_arguments=tool_arguments,
         audit_recorded=True,
     )
-    outcome = run_gates(bundle, standard_gates((BuiltInGuardian(),)), facts, policy)
+    outcome = gate_document(finding, standard_gates((BuiltInGuardian(),)), facts, policy)
     call.answer(outcome, outcome_text(bundle, outcome))
     context.exit(0 if outcome.decision is Decision.PUBLISH else _HONEST_NO)
 

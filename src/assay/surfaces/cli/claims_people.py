@@ -9,17 +9,17 @@ from assay.claims.bundle import Decision
 from assay.flows.claims.approve_claims import answer_claims
 from assay.flows.claims.attach_evidence import LARGEST_EVIDENCE, attach_evidence
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.review.inspect_review import inspect_review
+from assay.flows.review.show_ticket import ShowTicket
+from assay.flows.review.show_ticket import ticket as show_ticket
+from assay.identity.caller import local_caller
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import parse_ticket_id
 from assay.review.draft import Reply
 from assay.review.kind import TicketKind
-from assay.surfaces.cli.acting import credential_option, plain, read_credential, read_session, session_option
+from assay.surfaces.cli.acting import credential_option, plain, read_credential, read_session, session_option, within
 from assay.surfaces.cli.claims_text import gated_text
 from assay.surfaces.cli.output import Call, NodeCommand
 from assay.surfaces.cli.reviewer_key import key_options, load_signer
-
-__all__ = ["approve", "attach"]
 
 _HONEST_NO = 1
 
@@ -32,7 +32,7 @@ def attach(call: Call, file: BinaryIO, credential: str | None) -> None:
     """Keep the content of FILE under its SHA-256, and print that: it is the `evidence_hash` of a pointer to it."""
     token, content = read_credential(credential), file.read(LARGEST_EVIDENCE + 1)
     with call.open_node(writable=True) as (tools, _):
-        done = attach_evidence(tools, content, credential=token, at=tools.clock.now())
+        done = attach_evidence(tools, content, credential=within(tools, token, "claims:write"), at=tools.clock.now())
     call.answer(done, done.evidence_hash)
     call.say(f"{done.size} bytes, {'kept' if done.is_new else 'were kept before'}, entry {done.sequence_number}")
 
@@ -71,7 +71,7 @@ def approve(
     signer = load_signer(key_file, key_passphrase)
     with call.open_node(writable=True) as (tools, config):
         tenant_id, at = call.tenant_of(config, None), tools.clock.now()
-        view = inspect_review(tools, tenant_id, ticket_id, at=at)
+        view = show_ticket(tools, local_caller(tenant_id, at=at), ShowTicket(ticket_id=ticket_id))
         choice = "reject" if reject else _YES.get(view.ticket.kind, "approve")
         reply = Reply(choice=choice, seen=shown, reason=reason)
         done = answer_claims(
@@ -91,8 +91,8 @@ _YES = {TicketKind.APPROVAL: "approve", TicketKind.DEFERRAL: "resume"}
 
 def _show(call: Call, ticket: str) -> None:
     with call.open_node() as (tools, config):
-        tenant_id = call.tenant_of(config, None)
-        view = inspect_review(tools, tenant_id, parse_ticket_id(ticket), at=tools.clock.now())
+        caller = local_caller(call.tenant_of(config, None), at=tools.clock.now())
+        view = show_ticket(tools, caller, ShowTicket(ticket_id=ticket))
     one = view.ticket
     # Each line is marked, so that no text shown can pass for one of ours.
     lines = [f"| {line}" for line in plain(one.shown).split("\n")]

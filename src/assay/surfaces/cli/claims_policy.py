@@ -14,8 +14,6 @@ from assay.surfaces.cli.acting import columns, read_session, session_option
 from assay.surfaces.cli.output import Call, Command, Group, tenant_option
 from assay.surfaces.cli.text_file import read_text
 
-__all__ = ["lint", "new", "policy", "release", "show", "sign"]
-
 _HONEST_NO = 1
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 

@@ -7,8 +7,6 @@ from assay.claims.policy import ClaimsPolicy
 from assay.claims.signed_policy import split_signed_policy, verify_signed_policy
 from assay.surfaces.cli.text_file import read_text
 
-__all__ = ["read_policy_file"]
-
 
 def read_policy_file(path: Path) -> ClaimsPolicy:
     """One without a signature is a draft. Whose signature it is, a node asks when the policy is released."""

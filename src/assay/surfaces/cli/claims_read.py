@@ -12,8 +12,6 @@ from assay.surfaces.cli.acting import plain
 from assay.surfaces.cli.claims_text import gated_text
 from assay.surfaces.cli.output import Call, ListCommand, NodeCommand, tenant_option
 
-__all__ = ["list_", "show"]
-
 _REASON = 80
 
 

@@ -9,8 +9,6 @@ from assay.flows.claims.claims_entry import AskedTicket
 from assay.flows.claims.decide_claims import GatedClaims
 from assay.surfaces.cli.acting import columns, plain
 
-__all__ = ["advice_for", "gated_text", "outcome_text"]
-
 _SAYS = 72
 _MOST = 20
 _MEANING = {
@@ -30,6 +28,12 @@ _ADVICE = {
     FindingCode.UNLISTED_SOURCE: "use a source of the policy's allow list, or a reviewer lets it pass",
     FindingCode.UNCERTAIN: "a reviewer lets it pass, or ask again for an answer that is more certain",
     FindingCode.NO_CONTENT: "keep the evidence with `assay claims attach FILE`, then `assay claims resume HASH`",
+    FindingCode.ABSENT: "keep the evidence with `assay claims attach FILE` and resume it, or a reviewer lets it pass",
+    FindingCode.NOT_FOUND: f"quote words that are in the source, {_SEND_AGAIN}",
+    FindingCode.MISATTRIBUTED: f"point at the place where the words are, {_SEND_AGAIN}",
+    FindingCode.STITCHED: f"quote one passage as it stands, {_SEND_AGAIN}",
+    FindingCode.CONTRADICTED: f"claim what the passage says, {_SEND_AGAIN}; or a reviewer lets it pass",
+    FindingCode.UNCLEAR: f"quote a passage that settles the claim, {_SEND_AGAIN}; or a reviewer lets it pass",
     FindingCode.NOT_SHOWABLE: "send its claims in several bundles, so that people can be shown each whole",
     FindingCode.NOT_COMPUTED: f"give the node a model under `[models.general]`, {_SEND_AGAIN}",
     FindingCode.RATE: "wait until the window has room, then `assay claims resume HASH`",

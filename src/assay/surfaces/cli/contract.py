@@ -4,8 +4,6 @@ import click
 
 from assay.surfaces.cli.lazy import Entrance, LazyGroup
 
-__all__ = ["contract"]
-
 _HERE = "assay.surfaces.cli"
 _ENTRANCES = {
     "new": Entrance(f"{_HERE}.contract_new:new", "write a commented template that can be used as it is"),

@@ -19,18 +19,6 @@ from assay.truth.parse_contract import check_contract
 from assay.truth.problem import Problem, ProblemCode
 from assay.truth.schema_ref import find_schema_ref
 
-__all__ = [
-    "ContractText",
-    "LintedContract",
-    "domain_option",
-    "files_argument",
-    "hash_",
-    "lint",
-    "lock",
-    "read_contract_files",
-    "read_contract_text",
-]
-
 _HONEST_NO = 1
 
 files_argument = click.argument(

@@ -8,8 +8,6 @@ from assay.surfaces.cli.contract_template import render_contract
 from assay.surfaces.cli.output import Call, Command
 from assay.surfaces.cli.sink import open_file_sink
 
-__all__ = ["new"]
-
 
 @click.command(cls=Command)
 @click.argument("claim_type", metavar="CLAIM_TYPE")

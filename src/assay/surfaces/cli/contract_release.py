@@ -8,12 +8,10 @@ from assay.flows.truth.inspect_contract import list_contracts, show_contract, sh
 from assay.flows.truth.release_contract import Release, release_contract
 from assay.kernel.instant import render_instant
 from assay.ports.truth_store import ReleasedContract
-from assay.surfaces.cli.acting import columns, credential_option, read_credential
+from assay.surfaces.cli.acting import columns, credential_option, read_credential, within
 from assay.surfaces.cli.contract_file import files_argument, read_contract_files
 from assay.surfaces.cli.output import Call, ListCommand, NodeCommand, tenant_option
 from assay.truth.form import ObservationForm
-
-__all__ = ["list_", "release", "show"]
 
 
 @click.command(cls=NodeCommand)
@@ -29,7 +27,10 @@ def release(call: Call, files: tuple[Path, ...], credential: str | None) -> None
     with call.open_node(writable=True) as (tools, _):
         read = read_contract_files(call, files, tools.domain_systems)
         done = [
-            release_contract(tools, text.text, text.schema, credential=token, at=tools.clock.now()) for text, _ in read
+            release_contract(
+                tools, text.text, text.schema, credential=within(tools, token, "truth:write"), at=tools.clock.now()
+            )
+            for text, _ in read
         ]
     call.answer(done, "\n".join(map(_line, done)))
 

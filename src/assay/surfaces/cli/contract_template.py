@@ -10,8 +10,6 @@ from string import Template
 from assay.kernel.errors import Blame, Error
 from assay.truth.key import DOMAIN_SYSTEMS, SpatialSystem, parse_claim_type_id
 
-__all__ = ["TemplateError", "render_contract"]
-
 _PLACES: Mapping[SpatialSystem, str] = {
     SpatialSystem.H3: "spatial_system: h3\n  resolution: 8          # 0 to 15; 8 are cells of about 0.7 km2",
     SpatialSystem.HEALPIX: (
@@ -23,15 +21,15 @@ _PLACES: Mapping[SpatialSystem, str] = {
 }
 _LANES: Mapping[bool, Mapping[str, str]] = {
     False: {
-        "risk": "monitor                # machines may decide the clear cases",
+        "risk": "monitor                # the reports may decide the clear cases",
         "mode": "auto                     # auto, human_peer, human_expert or authority_gate",
-        "lane": "monitor_lane:\n    allow_ai_verification: true\n    min_confidence: 0.7",
+        "lane": "monitor_lane:\n    allow_ai_verification: false\n    min_confidence: 0.95",
     },
     True: {
         "risk": "critical               # machines advise, people decide",
         "mode": "human_peer               # auto, human_peer, human_expert or authority_gate",
         "lane": (
-            "critical_lane:\n    require_human_consensus: true\n    min_human_votes: 2\n    min_confidence: 0.6\n"
+            "critical_lane:\n    require_human_consensus: true\n    min_human_votes: 2\n    min_confidence: 0.9\n"
             "    authority_escalation: {roles: [authority], after: PT2H, min_votes: 1}  # when people do not decide"
         ),
     },
@@ -59,11 +57,12 @@ evidence:
   types: [image, application/json]
   min_count: 1
   max_count: 10
+  untyped: true          # evidence without a media type counts
   storage:
     uri_schemes: [https, s3, gs]
 
 # Machines, from the first rung on: each score passes, fails or is uncertain, and the route leads on to generalist,
-# specialist, human, accept or reject.
+# specialist, human, accept or reject. The engine `rules` checks form alone and gives no machine confidence.
 ai_validation_routing:
   bouncer:
     engine: rules
@@ -82,8 +81,8 @@ autovalidation:
 human_gating:
   always_require_human: false
   required_for_risk_profiles: [critical]
-  min_trust_score: 0.1
-  min_ai_confidence: 0.5
+  min_trust_score: 0.05  # the mean over those who report
+  min_ai_confidence: 0
 
 # How long they are asked.
 validation_flow:
@@ -91,9 +90,16 @@ validation_flow:
   window: PT6H
   max_extensions: 2
 
-# score = sum of a voter's weight x the vote's value; at a threshold it is decided.
+# score = sum of a voter's weight x the vote's value; at a threshold it is decided. The reports are weighed by how
+# their reporters' earlier reports turned out.
 consensus_model:
-  type: weighted_threshold
+  type: posterior
+  posterior:
+    prior_reports: 6     # who has no record counts as one that was right ...
+    prior_correct: 0.65  # ... in this share of so many reports
+    value_reports: 10
+    cap: 0.75            # nobody counts as right more often than this
+    dependence: {evidence: 0, kin: 0, moment: 0.5}  # what a further dependent report keeps of its weight
   finalize_threshold: 10
   reject_threshold: -10
   weighted_roles: {bronze: 1, silver: 3, expert: 7, authority: 10}
@@ -103,14 +109,20 @@ consensus_model:
 # confidence = clamp(sum of weight x normalised value + modifiers that apply).
 confidence_model:
   components:
-    machines: {weight: 0.35, source: ai_confidence, normalize: {method: clamp}}
-    consensus: {weight: 0.3, source: consensus_score, normalize: {method: linear, low: -10, high: 10}}
-    network: {weight: 0.15, source: network_trust, normalize: {method: saturating, half: 0.5}}
-    agreement: {weight: 0.2, source: agreement, normalize: {method: clamp}}
-  modifiers:
-    alone: {when: single_reporter, add: -0.1}
-    contradicted: {when: contradiction, add: -0.2}
-  thresholds: {verify: 0.7, review: 0.4}
+    belief: {weight: 1, source: posterior, normalize: {method: clamp}}
+    people: {weight: 0.5, source: consensus_score, normalize: {method: linear, low: 0, high: 10}}
+  modifiers: {}
+  thresholds: {verify: 0.95, review: 0.5}
+
+# When agreeing reports are enough.
+implicit_consensus:
+  enabled: true
+  min_observations: 3
+  min_network_trust: 0.3
+  min_ai_confidence: 0
+  max_ai_variance: 1
+  override_if_authority_present: true
+  override_min_authority_count: 1
 
 state_verification_policy:
   $lane
@@ -123,7 +135,7 @@ dispute_resolution:
 
 # When what was observed does not fit together.
 contradiction_rules:
-  - {id: presence_differs, path: present, compare: distinct, min_share: 0.34, action: undecided}
+  - {id: presence_differs, path: present, compare: distinct, min_share: 0.34, action: flag}
   - {id: level_spread, path: level, compare: spread, tolerance: 2, min_share: 0.2, action: flag}
 
 # Confidence halves in this time after the bucket's end; past the second the state has expired.
@@ -134,7 +146,7 @@ temporal_decay:
 # How each field of the claim follows from the payloads; nobody hands a claim in.
 claim_derivation:
   present: {strategy: boolean_majority, path: present}
-  level: {strategy: weighted_mean, path: level, places: 2}
+  level: {strategy: weighted_median, path: level, places: 2, tolerance: 1}
   reports: {strategy: count, path: present}
 
 # What every claim satisfies: JSON Schema 2020-12, here or in a file beside this one (output_schema_ref).

@@ -7,8 +7,6 @@ from assay.kernel.instant import render_instant
 from assay.surfaces.cli.output import Call, ListCommand, tenant_option
 from assay.verdicts.cover import CoverageEntry
 
-__all__ = ["coverage"]
-
 _HEADS = ("SUBJECT", "RECORDS", "FIRST", "LAST", "METRICS", "JURISDICTIONS", "RULES SINCE")
 
 

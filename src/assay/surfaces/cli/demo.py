@@ -15,8 +15,6 @@ from assay.surfaces.cli.output import EXIT_CODES, Call, Command
 if TYPE_CHECKING:
     from assay.surfaces.cli.demo_step import Chapter, Step
 
-__all__ = ["demo"]
-
 _TITLE = 20
 # A mark, a title, and the blanks after them: words go on below their beginning.
 _MARGIN = _TITLE + 3

@@ -12,8 +12,6 @@ from assay.surfaces.cli.demo_step import HELD, Step, run_elsewhere
 from assay.surfaces.report_form import ReportForm, render_form
 from assay.wiring import open_node
 
-__all__ = ["verify_everything"]
-
 _TENANT = TenantId("default")
 _EVER = parse_instant("1970-01-01T00:00:00Z")
 

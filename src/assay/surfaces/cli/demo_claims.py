@@ -10,9 +10,7 @@ from assay.flows.claims.attach_evidence import attach_evidence
 from assay.flows.claims.decide_claims import GatedClaims
 from assay.flows.claims.gate_claims import gate_claims
 from assay.flows.claims.resume_claims import resume_claims
-from assay.flows.identity.add_principal import add_principal
-from assay.flows.identity.issue_api_key import issue_api_key
-from assay.flows.identity.log_in import log_in
+from assay.flows.identity.sessions import check_password
 from assay.flows.known import get_ticket
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.tools import Tools
@@ -23,10 +21,9 @@ from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import render_instant
 from assay.review.draft import Reply
 from assay.review.ticket import Ticket
+from assay.surfaces.cli.demo_keys import add_principal, issue_api_key
 from assay.surfaces.cli.demo_step import Step
 from assay.wiring import init_node, open_node
-
-__all__ = ["run_claims"]
 
 _TENANT = TenantId("default")
 _BY = PrincipalId("operator:demo")
@@ -104,7 +101,7 @@ def _try_machine(tools: Tools, ticket: Ticket, agent: str) -> str:
 
 
 def _approve(tools: Tools, ticket: Ticket) -> GatedClaims | None:
-    token, _ = log_in(tools, _TENANT, _PERSON, _PASSWORD, at=tools.clock.now())
+    token, _ = check_password(tools, _TENANT, _PERSON, _PASSWORD, at=tools.clock.now())
     return _answered(tools, ticket, token)
 
 

@@ -12,34 +12,33 @@ from assay.delivery.level import Level
 from assay.delivery.plugin import Category
 from assay.delivery.rule import RuleId
 from assay.flows.delivery.answerers import Answerers
-from assay.flows.delivery.certify_rule import ask_certification, certify_rule
-from assay.flows.delivery.conclude_rootcause import conclude_rootcause
-from assay.flows.delivery.deliver_answer import Delivered, deliver_answer
-from assay.flows.delivery.export_pairs import captured_pairs
-from assay.flows.delivery.grant_reporter import grant_reporter
-from assay.flows.delivery.inspect_delivery import ShownItem, show_item, show_rule
-from assay.flows.delivery.measure_proof import measure_proof
-from assay.flows.delivery.recount_rules import recount_rules
-from assay.flows.delivery.register_query import register_query
-from assay.flows.delivery.register_rule import register_rule
-from assay.flows.delivery.report_outcome import report_outcome
-from assay.flows.delivery.trace_answer import trace_answer
-from assay.flows.identity.add_principal import add_principal
-from assay.flows.identity.issue_api_key import issue_api_key
-from assay.flows.identity.log_in import log_in
+from assay.flows.delivery.certify_rule import CertifyRule, RequestCertification, ask_certification, certify_rule
+from assay.flows.delivery.conclude_rootcause import ConcludeRootCause
+from assay.flows.delivery.deliver_answer import AnsweredQuestion, AskQuestion, ask
+from assay.flows.delivery.measure_proof import MeasureProof, measure_proof
+from assay.flows.delivery.query_types import RegisterQuery, register_query
+from assay.flows.delivery.recount_rules import RecountRules, recount_rules
+from assay.flows.delivery.report_outcome import ReportOutcome, outcome
+from assay.flows.delivery.root_causes import ShownItem, ShowRootCause, root_cause
+from assay.flows.delivery.rules import GrantReporter, RegisterRule, ShowRule, grant_reporter, register_rule, rule
+from assay.flows.delivery.trace import ShowTrace, trace
+from assay.flows.delivery.training import captured_pairs
+from assay.flows.identity.authenticate import authenticate
+from assay.flows.identity.sessions import check_password
 from assay.flows.known import get_ticket
 from assay.flows.review.answer_desk import answer_desk
-from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.tools import Tools
+from assay.identity.caller import Caller, local_caller
 from assay.identity.principal import BuiltInRole, PrincipalChange, PrincipalKind
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import render_instant
+from assay.operations.dispatch import Dispatcher
+from assay.operations.table import BY_NAME
 from assay.review.draft import Reply as DeskReply
+from assay.surfaces.cli.demo_keys import add_principal, issue_api_key
 from assay.surfaces.cli.demo_step import Step
 from assay.wiring import init_node, open_node
-
-__all__ = ["run_delivery"]
 
 _TENANT, _BY = TenantId("default"), PrincipalId("operator:demo")
 _RULE, _SLUG = "MAR-YK-007", "vessel.ukc-status"
@@ -112,7 +111,7 @@ def _gather(tools: Tools) -> _People:
         for name in ("user:olga", "service:bridge")
     )
     rita, sam = (
-        log_in(tools, _TENANT, PrincipalId(name), _PASSWORD, at=tools.clock.now())[0]
+        check_password(tools, _TENANT, PrincipalId(name), _PASSWORD, at=tools.clock.now())[0]
         for name in ("user:rita", "user:sam")
     )
     return _People(chief=chief, bridge=bridge, rita=rita, sam=sam)
@@ -120,42 +119,37 @@ def _gather(tools: Tools) -> _People:
 
 def _climb(tools: Tools, people: _People) -> Iterator[Step]:
     """The same answer, with more and more behind it."""
-    register_rule(tools, _RULE, _TEXT, domains=["maritime"], credential=people.chief, at=tools.clock.now())
+    text = RegisterRule(rule_id=_RULE, content=_TEXT, domains=("maritime",))
+    register_rule(tools, _as(tools, people.chief), text)
     yield _level(tools, people, Level.UNVERIFIED, "nothing is declared, certified or proven")
     _declare(tools, people, _SLUG)
     yield _level(tools, people, Level.SINGLE_SOURCE, "the kind of question is declared")
-    ticket = ask_certification(tools, _TENANT, _RULE, at=tools.clock.now())
-    certify_rule(
-        tools,
-        _RULE,
-        seen=ticket.shown_hash,
-        credential=people.rita,
-        follow_ups=ROOM_FOLLOW_UPS,
-        at=tools.clock.now(),
-    )
+    ticket = ask_certification(tools, _operator(tools), RequestCertification(rule_id=_RULE))
+    certify_rule(tools, _as(tools, people.rita), CertifyRule(rule_id=_RULE, seen=ticket.shown_hash))
     yield _level(tools, people, Level.PARTIAL, "and user:rita stands by the rule")
-    measure_proof(tools, _TENANT, {"ukc.py": f"# @rule:{_RULE}"}, by=_BY, at=tools.clock.now())
+    measure_proof(tools, _operator(tools), MeasureProof(texts={"ukc.py": f"# @rule:{_RULE}"}))
     yield _level(tools, people, Level.AUTHENTIC, "and the code is shown to implement it")
     _declare(tools, people, "inferred")
     yield _level(tools, people, Level.INFERRED, "and a plugin had a share in it", slug="inferred")
 
 
 def _declare(tools: Tools, people: _People, slug: str) -> None:
-    register_query(
-        tools,
-        slug,
-        description="is there enough water under the keel",
-        domain="maritime",
-        expected_level=Level.PARTIAL,
-        answerer=slug,
-        rules=[_RULE],
-        credential=people.chief,
-        at=tools.clock.now(),
+    kind = RegisterQuery(
+        slug=slug, description="is there enough water under the keel", domain="maritime", rules=(_RULE,)
     )
+    register_query(tools, _as(tools, people.chief), kind)
 
 
-def _ask(tools: Tools, people: _People, slug: str) -> Delivered:
-    return deliver_answer(tools, slug, {"ship": "Ada"}, credential=people.bridge, at=tools.clock.now())
+def _as(tools: Tools, credential: str) -> Caller:
+    return authenticate(tools, credential, at=tools.clock.now())
+
+
+def _operator(tools: Tools) -> Caller:
+    return local_caller(_TENANT, at=tools.clock.now())
+
+
+def _ask(tools: Tools, people: _People, slug: str) -> AnsweredQuestion:
+    return ask(tools, _as(tools, people.bridge), AskQuestion(query_type=slug, question={"ship": "Ada"})).value
 
 
 def _level(tools: Tools, people: _People, expected: Level, why: str, *, slug: str = _SLUG) -> Step:
@@ -165,9 +159,9 @@ def _level(tools: Tools, people: _People, expected: Level, why: str, *, slug: st
     return Step("Answer", words, body.authenticity_level is expected)
 
 
-def _fail(tools: Tools, people: _People) -> Generator[Step, None, tuple[Delivered, ShownItem]]:
+def _fail(tools: Tools, people: _People) -> Generator[Step, None, tuple[AnsweredQuestion, ShownItem]]:
     """Three failures in a row reach the rule that caused them, and open a root cause."""
-    grant_reporter(tools, PrincipalId("service:bridge"), [_RULE], credential=people.chief, at=tools.clock.now())
+    grant_reporter(tools, _as(tools, people.chief), GrantReporter(principal_id="service:bridge", rules=(_RULE,)))
     answer, item_id = _ask(tools, people, _SLUG), None
     for number in range(_FAILURES):
         if number:
@@ -186,12 +180,12 @@ def _fail(tools: Tools, people: _People) -> Generator[Step, None, tuple[Delivere
             "answer_id": answer.answer_id,
         }
         content = json.dumps(signal).encode()
-        done = report_outcome(tools, content, credential=people.bridge, at=tools.clock.now())
-        item_id = done.rules[0].item_id
-    recounted = recount_rules(tools, _TENANT)
+        done = outcome(tools, _as(tools, people.bridge), ReportOutcome(signal=content))
+        item_id = done.value.rules[0].item_id
+    recounted = recount_rules(tools, _operator(tools), RecountRules())
     words = f"{_FAILURES} failures of {_RULE}, counted and counted again the same: a root cause is before people"
     yield Step("Outcomes", words, recounted.holds and item_id is not None)
-    return answer, show_item(tools, _TENANT, item_id or "")
+    return answer, _item(tools, item_id or "")
 
 
 def _refuse_machine(tools: Tools, people: _People, item: ShownItem) -> Step:
@@ -203,37 +197,41 @@ def _refuse_machine(tools: Tools, people: _People, item: ShownItem) -> Step:
 
 
 def _say(tools: Tools, item: ShownItem, credential: str) -> None:
-    conclude_rootcause(
-        tools,
-        item.item.item_id,
-        Category.RULE,
-        "the rule forgets the swell",
-        seen=item.ticket.shown_hash if item.ticket is not None else item.item.rule_history[-1].content_hash,
+    seen = item.ticket.shown_hash if item.ticket is not None else item.item.rule_history[-1].content_hash
+    said = ConcludeRootCause(
+        item_id=item.item.item_id,
+        failure_category=Category.RULE,
+        siddhanta="the rule forgets the swell",
+        seen=seen,
         corrected_rule=_CORRECTED,
-        credential=credential,
-        at=tools.clock.now(),
     )
+    # As a door does it: only a reviewer in session is permitted.
+    Dispatcher(tools=tools)(BY_NAME["rootcause.conclude"], _as(tools, credential), said)
 
 
 def _conclude(tools: Tools, people: _People, item: ShownItem) -> Iterator[Step]:
     """One person concludes, a second one accepts the corrected rule."""
     _say(tools, item, people.rita)
-    done = show_item(tools, _TENANT, item.item.item_id)
+    done = _item(tools, item.item.item_id)
     words = "user:rita logs in and concludes category C; a training pair is captured in the same commit"
     yield Step("Conclude", words, len(captured_pairs(tools.database, _TENANT)) == 1 and not done.is_open)
-    before = show_rule(tools, _TENANT, _RULE)
+    before = rule(tools, _operator(tools), ShowRule(rule_id=_RULE))
     ticket_id = TicketId(done.proposal_ticket_id or "")
     ticket = tools.database.read(lambda unit: get_ticket(unit, _TENANT, ticket_id))
     reply = DeskReply(choice="accept", seen=ticket.shown_hash, reason="", body="{}")
-    answer_desk(tools, ticket.id, reply, credential=people.sam, at=tools.clock.now())
-    after = show_rule(tools, _TENANT, _RULE)
+    answer_desk(tools, _as(tools, people.sam), ticket.id, reply)
+    after = rule(tools, _operator(tools), ShowRule(rule_id=_RULE))
     words = f"user:sam accepts: version {len(after.versions)} of {_RULE} is in force, the first one is kept"
     is_right = (before.content, after.content, after.is_certified) == (_TEXT, _CORRECTED, True)
     yield Step("Corrected rule", words, is_right)
 
 
-def _trace(tools: Tools, answer: Delivered) -> Step:
-    shown = trace_answer(tools, _TENANT, answer.answer_id)
-    stages = list(dict.fromkeys(str(one.stage) for one in shown.trace.loops))
+def _item(tools: Tools, item_id: str) -> ShownItem:
+    return root_cause(tools, _operator(tools), ShowRootCause(item_id=item_id))
+
+
+def _trace(tools: Tools, answer: AnsweredQuestion) -> Step:
+    shown = trace(tools, _operator(tools), ShowTrace(id=answer.answer_id))
+    stages = list(dict.fromkeys(str(one.stage) for one in (shown.trace.loops if shown.trace is not None else ())))
     words = f"{', '.join(stages)}: each says what it read, where it routed, what it recorded"
     return Step("Trace", words, not shown.problems and len(stages) == len(("query", "delivery", "outcome", "rca")))

@@ -11,7 +11,8 @@ import click
 from assay.adapters.keyfile import KeyFileSigner, create_key_file
 from assay.adapters.node_folder import replace_file
 from assay.adapters.toml_text import set_toml_value
-from assay.flows.identity.log_in import log_in
+from assay.flows.identity.authenticate import authenticate
+from assay.flows.identity.sessions import check_password
 from assay.flows.ledger.prove_record import prove_record
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.review.answer_review import answer_review
@@ -37,8 +38,6 @@ from assay.surfaces.cli.shipped import find_shipped
 from assay.surfaces.cli.verdict_text import rule_line, standing_word
 from assay.verdicts.replay import ReplayResult, summarise_replays
 from assay.wiring import CONFIG_FILE, init_node, open_evaluation, open_node
-
-__all__ = ["run_energy"]
 
 _TENANT = TenantId("default")
 _REVIEWER, _ATTESTER = VOTERS
@@ -83,19 +82,13 @@ def _release(tools: Tools, people: Credentials, signer: KeyFileSigner) -> Releas
     document = find_shipped("graphs/energy.json").read_bytes()
     asked = review_graph(tools, document, credential=people.chief, at=tools.clock.now())
     reply = Reply(choice="accept", seen=asked.ticket.shown_hash, reason="read against the Directive")
-    answer_review(
-        tools,
-        asked.ticket.id,
-        reply,
-        credential=_session(tools, _REVIEWER),
-        follow_ups=ROOM_FOLLOW_UPS,
-        at=tools.clock.now(),
-    )
+    reviewer = authenticate(tools, _session(tools, _REVIEWER), at=tools.clock.now())
+    answer_review(tools, reviewer, asked.ticket.id, reply, follow_ups=ROOM_FOLLOW_UPS)
     return release_graph(tools, asked.content_hash, signer, credential=people.chief, at=tools.clock.now())
 
 
 def _session(tools: Tools, name: str) -> str:
-    return log_in(tools, _TENANT, PrincipalId(name), PASSWORD, at=tools.clock.now())[0]
+    return check_password(tools, _TENANT, PrincipalId(name), PASSWORD, at=tools.clock.now())[0]
 
 
 def _refuse_change(tools: Tools, people: Credentials, released: ReleasedGraph) -> Step:

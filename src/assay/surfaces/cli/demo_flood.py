@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from assay.adapters.validators.engines import NamedEngines
 from assay.adapters.validators.examine import examine_evidence
 from assay.adapters.validators.rules import RuleValidator
-from assay.flows.identity.log_in import log_in
+from assay.flows.identity.sessions import check_password
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.flows.truth.cast_vote import CastVote, cast_vote, get_validation_ticket
@@ -37,8 +37,6 @@ from assay.truth.evidence import EvidenceRef
 from assay.truth.state import render_truth_state
 from assay.truth.status import TruthStatus
 from assay.wiring import init_node, open_node
-
-__all__ = ["run_flood"]
 
 _TENANT = TenantId("default")
 _PLACE = {"lat": 4.175, "lon": 73.509}
@@ -134,7 +132,7 @@ def _refuse_machine(tools: Tools, people: Credentials, key: str, ticket: Ticket)
 def _let_people_vote(tools: Tools, key: str, ticket: Ticket) -> Iterator[Step]:
     expected = (TruthStatus.LEANING_TRUE, TruthStatus.VERIFIED_TRUE)
     for name, status in zip(VOTERS, expected, strict=True):
-        token, _ = log_in(tools, _TENANT, PrincipalId(name), PASSWORD, at=tools.clock.now())
+        token, _ = check_password(tools, _TENANT, PrincipalId(name), PASSWORD, at=tools.clock.now())
         done = _vote(tools, key, ticket, token)
         found = done.code if done.compiled is None else done.compiled.state.status
         words = f"{name} logs in, reads the claim and ratifies what was shown: {found}"

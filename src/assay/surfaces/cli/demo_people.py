@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-from assay.flows.identity.add_principal import add_principal
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.tools import Tools
 from assay.flows.trust.record_signal import record_signal
 from assay.flows.trust.register_policy import register_policy
@@ -12,10 +10,9 @@ from assay.identity.principal import BuiltInRole, PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import render_instant
 from assay.surfaces.cli.contract_template import render_contract
+from assay.surfaces.cli.demo_keys import add_principal, issue_api_key
 from assay.surfaces.cli.demo_step import Step
 from assay.surfaces.cli.shipped import find_shipped
-
-__all__ = ["PASSWORD", "VOTERS", "Credentials", "gather_people", "release_laws"]
 
 PASSWORD = "only for the demonstration"  # noqa: S105 - it opens a node that is thrown away
 VOTERS = ("user:eve", "user:fay")

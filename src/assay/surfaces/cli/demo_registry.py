@@ -8,20 +8,17 @@ from typing import Any
 
 import httpx
 
-from assay.flows.identity.add_principal import add_principal
-from assay.flows.identity.issue_api_key import issue_api_key
-from assay.flows.identity.log_in import log_in
+from assay.flows.identity.sessions import check_password
 from assay.flows.registry.service_desk import NodeDesk
 from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole, PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.registry.permission import mask_of
 from assay.surfaces.attach import Agent, attach
+from assay.surfaces.cli.demo_keys import add_principal, issue_api_key
 from assay.surfaces.cli.demo_step import Step
 from assay.surfaces.forja.reply import App, Receive, Scope, Send
 from assay.wiring import init_node, open_node
-
-__all__ = ["run_registry"]
 
 _TENANT, _BY = TenantId("default"), PrincipalId("operator:demo")
 _AGENT, _PERSON = PrincipalId("ai:planner"), PrincipalId("user:otto")
@@ -127,7 +124,7 @@ def _fire(agent: Agent, key: str, booked: list[str]) -> Iterator[Step]:
 def _restore(tools: Tools, agent: Agent, key: str, booked: list[str]) -> Iterator[Step]:
     code = _ask_restore(agent, key).json().get("code")
     yield Step("A machine restores", f"refused, {code}", code == "identity.not_signed_in")
-    token, _ = log_in(tools, _TENANT, _PERSON, _PASSWORD, at=tools.clock.now())
+    token, _ = check_password(tools, _TENANT, _PERSON, _PASSWORD, at=tools.clock.now())
     restored = _ask_restore(agent, token).status_code == httpx.codes.OK
     status, _ = _book(agent, "b-4", key)
     words = f"{_PERSON} logs in and restores it: firing and answer are on record, and bookings go on"

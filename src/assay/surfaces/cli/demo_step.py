@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["HELD", "REFUSED", "Chapter", "Step", "run_elsewhere"]
-
 HELD = 0
 REFUSED = 3
 

@@ -28,8 +28,6 @@ from assay.surfaces.cli.demo_registry import run_registry
 from assay.surfaces.cli.demo_step import HELD, REFUSED, Chapter, Step, run_elsewhere
 from assay.wiring import init_node, open_node
 
-__all__ = ["run_demo"]
-
 _TENANT = TenantId("default")
 _ENTRIES, _THREADS = 1000, 8
 _FOUNDING = 3  # a node's first entries record its keys

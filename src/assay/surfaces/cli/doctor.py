@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from assay.flows.ledger.examine_node import Examined
     from assay.flows.tools import Tools
 
-__all__ = ["doctor"]
-
 _LITTLE, _TOO_LITTLE = 1024**3, 64 * 1024**2
 _OTHERS = 0o077
 

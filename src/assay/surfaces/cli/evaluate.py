@@ -15,13 +15,11 @@ from assay.flows.verdicts.evaluate_many import Evaluated, evaluate_many
 from assay.flows.verdicts.explain_verdict import ExplainedRule, VerdictExplainer
 from assay.flows.verdicts.read_verdict import Decided
 from assay.kernel.errors import Blame, Error
-from assay.surfaces.cli.acting import credential_option, plain, read_credential
+from assay.surfaces.cli.acting import credential_option, plain, read_credential, within
 from assay.surfaces.cli.evaluating import open_judging
 from assay.surfaces.cli.evaluation_summary import EvaluationSummary, Tally, summary_text
 from assay.surfaces.cli.output import EXIT_CODES, Call, NodeCommand
 from assay.surfaces.cli.verdict_text import rule_line
-
-__all__ = ["EvaluatedLine", "evaluate"]
 
 _NO = EXIT_CODES[Blame.ANSWER]
 _MOST_WORKERS = 64
@@ -102,7 +100,11 @@ def _answer_all(
     together: int,
 ) -> None:
     # Closed here and now, so that workers are at rest before anything is said about where it stopped.
-    with closing(evaluate_many(tools, lines, credential=token, workers=workers, together=together)) as results:
+    with closing(
+        evaluate_many(
+            tools, lines, credential=within(tools, token, "verdicts:write"), workers=workers, together=together
+        )
+    ) as results:
         for one in results:
             explained = () if one.decided is None else explainer.explain(one.decided)
             tally.count(one, explained)

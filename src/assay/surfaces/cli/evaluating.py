@@ -8,8 +8,6 @@ from assay.flows.tools import Tools
 from assay.surfaces.cli.output import Call
 from assay.wiring import open_evaluation
 
-__all__ = ["open_judging"]
-
 
 @contextmanager
 def open_judging(call: Call, *, writable: bool) -> Iterator[tuple[Tools, Config]]:
@@ -21,4 +19,6 @@ def open_judging(call: Call, *, writable: bool) -> Iterator[tuple[Tools, Config]
         unmet = [] if evaluation.tools.reasoner is None else [one for one in evaluation.findings if not one.is_met]
         for one in unmet:
             call.warn(f"sovereignty is advisory: {one.check} is not met: {one.detail}")
+        for warning in evaluation.warnings:
+            call.warn(warning)
         yield evaluation.tools, config

@@ -13,8 +13,6 @@ from assay.surfaces.cli.verdict_text import HELD, standing_word
 from assay.verdicts.docket import UNRULED
 from assay.verdicts.envelope import Verdict
 
-__all__ = ["EvaluationSummary", "RuleSummary", "Tally", "summary_text"]
-
 _WORDS = (*(one.value for one in Verdict), HELD)
 _HEADS = {Verdict.NULL_UNMAPPED.value: "UNMAPPED", Verdict.NULL_STALE.value: "STALE"}
 _MOST_RULES = 20

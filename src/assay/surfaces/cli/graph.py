@@ -4,21 +4,21 @@ import click
 
 from assay.surfaces.cli.lazy import Entrance, LazyGroup
 
-__all__ = ["graph"]
-
 _HERE = "assay.surfaces.cli"
 _ENTRANCES = {
     "new": Entrance(f"{_HERE}.graph_make:new", "write a small graph to begin with"),
     "extract": Entrance(f"{_HERE}.graph_extract:extract", "make a draft of the text of a regulation"),
-    "upgrade": Entrance(f"{_HERE}.graph_make:upgrade", "write a flat graph of version 2 as a typed draft"),
+    "upgrade": Entrance(f"{_HERE}.graph_make:upgrade", "write a graph of any form or origin as a typed draft"),
     "validate": Entrance(f"{_HERE}.graph_check:validate", "tell every issue, with what to do about it"),
     "diff": Entrance(f"{_HERE}.graph_check:diff", "what changed between two graphs"),
+    "units": Entrance(f"{_HERE}.graph_make:units", "draft exact unit conversions into a graph"),
     "review": Entrance(f"{_HERE}.graph_release:review", "ask people about a graph, or tell who accepted it"),
     "sign": Entrance(f"{_HERE}.graph_release:sign", "sign a graph that people accepted"),
     "load": Entrance(f"{_HERE}.graph_release:load", "put a signed graph into use"),
     "impact": Entrance(f"{_HERE}.graph_release:impact", "which past verdicts another graph would change"),
     "show": Entrance(f"{_HERE}.graph_read:show", "show a graph as people read it, or one of its nodes"),
     "list": Entrance(f"{_HERE}.graph_read:list_", "list every version that was handed in"),
+    "history": Entrance(f"{_HERE}.graph_read:history", "what happened to graphs, and who reviewed them"),
 }
 
 

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.kernel.digest import Digest
 from assay.surfaces.cli.acting import plain
 from assay.surfaces.cli.graph_file import file_argument, parse_hash, read_graph_file
 from assay.surfaces.cli.output import Call, Command, NodeCommand, report_error, tenant_option
+from assay.verdicts.graph.describe import describe_diff
 from assay.verdicts.graph.diff import FieldChange, GraphDiff, diff_graphs
 from assay.verdicts.graph.graph import KnowledgeGraph, Notice
 from assay.verdicts.graph.hash import graph_hash
@@ -18,8 +20,6 @@ from assay.verdicts.graph.parse import check_form, parse_document, parse_graph
 from assay.verdicts.graph.problem import Problem
 from assay.verdicts.graph.upgrade import Upgrade, suggest_upgrades
 from assay.verdicts.graph.validate import Prover, validate_graph
-
-__all__ = ["ValidatedGraph", "diff", "load_prover", "validate"]
 
 _DIFFERENT = 1
 # As users of other validators know them; only here, everywhere else the codes of `assay --help` hold.
@@ -67,13 +67,14 @@ def validate(context: click.Context, file: Path, schema: str, *, suggest_upgrade
 @tenant_option
 @click.pass_context
 def diff(context: click.Context, before: str, after: str, tenant: str | None) -> None:
-    """What changed from graph A to graph B, node by node and field by field; exit 1 if anything did.
+    """What changed from graph A to graph B, in words and then field by field; exit 1 if anything did.
 
     Each is a file, or the hash of a document or content that this node keeps.
     """
     call: Call = context.obj
-    found = diff_graphs(_named(call, before, tenant), _named(call, after, tenant))
-    call.answer(found, "\n".join(_diff_lines(found)) or "nothing changed")
+    old, new = _named(call, before, tenant), _named(call, after, tenant)
+    found = replace(diff_graphs(old, new), words=describe_diff(old, new))
+    call.answer(found, "\n".join([*map(plain, found.words), "", *_diff_lines(found)]).strip() or "nothing changed")
     context.exit(0 if found.is_empty else _DIFFERENT)
 
 

@@ -12,8 +12,6 @@ from assay.surfaces.cli.sink import open_file_sink
 from assay.surfaces.cli.text_file import read_bytes
 from assay.verdicts.graph.parse import GRAPH_LIMITS
 
-__all__ = ["file_argument", "graph_text", "output_option", "parse_hash", "put_graph", "read_graph_file"]
-
 _HASH = "sha256:"
 
 file_argument = click.argument(

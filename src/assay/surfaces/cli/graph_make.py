@@ -1,4 +1,4 @@
-"""`assay graph new` and `upgrade`: graphs to begin with; no node is needed."""
+"""`assay graph new`, `upgrade` and `units`: graphs to begin with; no node is needed."""
 
 import re
 from pathlib import Path
@@ -6,14 +6,15 @@ from pathlib import Path
 import click
 
 from assay.kernel.json_text import JsonValue
+from assay.surfaces.cli.acting import plain
 from assay.surfaces.cli.graph_file import file_argument, graph_text, output_option, put_graph, read_graph_file
 from assay.surfaces.cli.output import Call, Command
-from assay.verdicts.graph.graph import DRAFT
+from assay.verdicts.errors import GraphFormError
+from assay.verdicts.graph.draft_units import draft_units
 from assay.verdicts.graph.hash import stamp_versions
-from assay.verdicts.graph.parse import parse_graph
-from assay.verdicts.graph.upgrade import suggest_upgrades, upgrade_graph
-
-__all__ = ["new", "upgrade"]
+from assay.verdicts.graph.issue import is_rejected
+from assay.verdicts.graph.parse import parse_document
+from assay.verdicts.graph.upgrade_document import upgrade_document
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 
@@ -36,20 +37,40 @@ def new(call: Call, name: str, sector: str, output: Path) -> None:
 @output_option
 @click.pass_obj
 def upgrade(call: Call, file: Path, output: Path) -> None:
-    """Write the flat graph of version 2 in FILE in the typed form, as a draft that people complete (SKI 11.2).
+    """Write the graph in FILE, flat or typed, of this or another implementation, as a typed draft (SKI 11.2).
 
-    What each rule still needs goes to standard error, and into `steps` with --json.
+    Every change goes to standard error, and into `changes` with --json, with what is left to people.
     """
-    graph = parse_graph(read_graph_file(file))
-    document = stamp_versions(_as_draft(upgrade_graph(graph)))
-    steps = suggest_upgrades(graph)
-    call.say("\n".join(f"{one.rule}: {one.message} [{one.code}]" for one in steps))
-    put_graph(call, graph_text(document), output, {"steps": steps}, f"{len(steps)} steps are left to people")
+    found = upgrade_document(read_graph_file(file))
+    if found.problems:
+        raise GraphFormError(found.problems)
+    severe = [one for one in found.issues if is_rejected((one,))]
+    call.say("\n".join(plain(f"{one.node or 'graph'}: {one.message} [{one.code}]") for one in found.changes))
+    call.say("\n".join(plain(f"left to people: {one.node or 'graph'}: {one.message} [{one.code}]") for one in severe))
+    what = "it may be reviewed" if found.is_valid else f"{len(severe)} issues are left to people"
+    told = {"changes": found.changes, "issues": found.issues, "is_valid": found.is_valid}
+    put_graph(call, graph_text(found.document), output, told, f"{len(found.changes)} changes; {what}")
 
 
-def _as_draft(document: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    metadata = document.get("metadata")
-    return {**document, "metadata": {**(metadata if isinstance(metadata, dict) else {}), DRAFT: True}}
+@click.command(cls=Command)
+@file_argument
+@click.option(
+    "--from", "names", multiple=True, required=True, metavar="UNIT", help="A unit that records use; repeat it."
+)
+@output_option
+@click.pass_obj
+def units(call: Call, file: Path, names: tuple[str, ...], output: Path) -> None:
+    """Add exact conversions from each UNIT into the units of the obligations to the graph in FILE; needs `units`.
+
+    They are declared in the graph's metadata, reviewed and signed with it; verdicts use these numbers and nothing else.
+    """
+    from assay.adapters.units_pint import PintUnits
+
+    found = draft_units(parse_document(read_graph_file(file)), names, PintUnits())
+    call.say("\n".join(plain(f"{source} into {target}") for source, target in found.drafted))
+    call.say("\n".join(plain(f"no conversion found for {name}") for name in found.unknown))
+    told: dict[str, object] = {"drafted": found.drafted, "unknown": found.unknown}
+    put_graph(call, graph_text(found.document), output, told, f"{len(found.drafted)} conversions; review and sign it")
 
 
 def _template(name: str, sector: str) -> dict[str, JsonValue]:

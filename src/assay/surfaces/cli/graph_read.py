@@ -1,4 +1,4 @@
-"""`assay graph show` and `list`: reading works beside a running server."""
+"""`assay graph show`, `list` and `history`: reading works beside a running server."""
 
 from pathlib import Path
 
@@ -6,10 +6,19 @@ import click
 from msgspec import Struct
 
 from assay.flows.errors import NotFoundError
-from assay.flows.verdicts.inspect_graph import KeptGraph, ListedGraph, list_graphs, show_graph
+from assay.flows.verdicts.inspect_graph import (
+    GraphEvent,
+    GraphEventKind,
+    KeptGraph,
+    ListedGraph,
+    list_graph_history,
+    list_graphs,
+    show_graph,
+)
 from assay.kernel.instant import render_instant
 from assay.kernel.json_text import JsonValue
 from assay.ports.graph_store import GraphActivation, GraphHead, RecordedReview
+from assay.surfaces.cli.acting import plain
 from assay.surfaces.cli.graph_file import parse_hash, read_graph_file
 from assay.surfaces.cli.graph_text import graph_picture, node_picture
 from assay.surfaces.cli.output import Call, ListCommand, NodeCommand, tenant_option
@@ -17,7 +26,7 @@ from assay.verdicts.graph.graph import KnowledgeGraph, Node
 from assay.verdicts.graph.hash import render_graph, render_node
 from assay.verdicts.graph.parse import parse_graph
 
-__all__ = ["ShownGraph", "list_", "show"]
+_MOST_SENTENCES = 3
 
 
 class ShownGraph(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -64,6 +73,26 @@ def list_(call: Call, tenant: str | None) -> None:
         found = list_graphs(tools, call.tenant_of(config, tenant))
     heads = ("CONTENT", "FORM", "SIGNED BY", "REVIEWS", "ADDED", "BY", "IN USE")
     call.answer_table(found, heads, map(_row, found), nothing="no graph is kept")
+
+
+@click.command(cls=ListCommand, name="history")
+@tenant_option
+@click.pass_obj
+def history(call: Call, tenant: str | None) -> None:
+    """List what happened to a tenant's graphs: handed in, reviewed by whom, put into use, and what that changed."""
+    with call.open_node() as (tools, config):
+        found = list_graph_history(tools, call.tenant_of(config, tenant))
+    heads = ("ENTRY", "WHEN", "WHAT", "GRAPH", "BY", "DETAIL")
+    call.answer_table(found, heads, map(_event_row, found), nothing="no graph is kept")
+
+
+def _event_row(one: GraphEvent) -> tuple[str, ...]:
+    accepted = f"accepted by {', '.join(one.reviewers) or 'nobody'}" if one.kind is GraphEventKind.ACTIVATED else ""
+    detail = "; ".join(part for part in (one.note, accepted, *one.changes[:_MOST_SENTENCES]) if part)
+    more = len(one.changes) - _MOST_SENTENCES
+    detail += f"; and {more} more changes" if more > 0 else ""
+    what = (str(one.kind), plain(one.name or one.content_hash), one.by, plain(detail))
+    return (str(one.sequence_number), render_instant(one.at), *what)
 
 
 def _print(call: Call, document: bytes, kept: KeptGraph | None, *, alone: bool) -> None:

@@ -1,11 +1,12 @@
 """`assay graph review`, `sign`, `load` and `impact`: a graph on its way into use on this node."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from assay.flows.tools import Tools
-from assay.flows.verdicts.graph_impact import GraphImpact, VerdictChange, graph_impact
+from assay.flows.verdicts.graph_impact import GraphImpact, RuleImpact, VerdictChange, graph_impact
 from assay.flows.verdicts.inspect_graph import list_graph_reviews
 from assay.flows.verdicts.load_graph import LoadedGraph, load_graph
 from assay.flows.verdicts.release_graph import release_graph
@@ -13,15 +14,13 @@ from assay.flows.verdicts.review_graph import GraphInReview, review_graph
 from assay.kernel.instant import render_instant
 from assay.ports.graph_store import RecordedReview
 from assay.ports.signer import Signer
-from assay.surfaces.cli.acting import columns, credential_option, plain, read_credential
+from assay.surfaces.cli.acting import columns, credential_option, plain, read_credential, within
 from assay.surfaces.cli.graph_check import load_prover
 from assay.surfaces.cli.graph_file import file_argument, output_option, parse_hash, put_graph, read_graph_file
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 from assay.surfaces.cli.sink import require_new_file
 from assay.verdicts.graph.hash import graph_hash
 from assay.verdicts.graph.parse import parse_document
-
-__all__ = ["impact", "load", "review", "sign"]
 
 _MOST_AFFECTED = 10
 
@@ -51,7 +50,9 @@ def review(context: click.Context, target: str, credential: str | None, tenant: 
     prover = load_prover() if prove else None
     token, document = read_credential(credential), read_graph_file(Path(target))
     with call.open_node(writable=True) as (tools, _):
-        asked = review_graph(tools, document, credential=token, at=tools.clock.now(), prover=prover)
+        asked = review_graph(
+            tools, document, credential=within(tools, token, "graphs:write"), at=tools.clock.now(), prover=prover
+        )
     call.answer(asked, _asked_text(asked))
 
 
@@ -76,7 +77,9 @@ def sign(call: Call, target: str, key: Path | None, output: Path, credential: st
     wanted = parse_hash(target) or graph_hash(parse_document(read_graph_file(Path(target))))
     with call.open_node(writable=True) as (tools, _):
         signer = _signer(tools, key)
-        done = release_graph(tools, wanted, signer, credential=token, at=tools.clock.now())
+        done = release_graph(
+            tools, wanted, signer, credential=within(tools, token, "graphs:write"), at=tools.clock.now()
+        )
     facts: dict[str, object] = {"content_hash": wanted, "document_hash": done.head.document_hash}
     facts["signed_by"] = signer.key_id
     put_graph(call, done.document, output, facts, f"{wanted} signed by {signer.key_id}")
@@ -98,7 +101,12 @@ def load(call: Call, file: Path, downgrade_reason: str | None, credential: str |
     prover = load_prover() if prove else None
     with call.open_node(writable=True) as (tools, _):
         loaded = load_graph(
-            tools, document, credential=token, at=tools.clock.now(), downgrade_reason=downgrade_reason, prover=prover
+            tools,
+            document,
+            credential=within(tools, token, "graphs:write"),
+            at=tools.clock.now(),
+            downgrade_reason=downgrade_reason,
+            prover=prover,
         )
     for notice in loaded.notices:
         call.warn(plain(f"{notice.code}: {notice.message}"))
@@ -123,7 +131,13 @@ def impact(
     token, document = read_credential(credential), read_graph_file(file)
     with call.open_node() as (tools, _):
         found = graph_impact(
-            tools, document, credential=token, at=tools.clock.now(), first=first, last=last, limit=limit
+            tools,
+            document,
+            credential=within(tools, token, "verdicts:read"),
+            at=tools.clock.now(),
+            first=first,
+            last=last,
+            limit=limit,
         )
     call.answer(found, _impact_text(found))
     context.exit(_HONEST_NO if found.changed else 0)
@@ -170,11 +184,17 @@ def _impact_text(found: GraphImpact) -> str:
     counts = f"{found.records} records, {found.verdicts} verdicts, {found.changed} would change"
     head = f"{counts} under {found.content_hash}"
     moves = [f"  {count} x {move}" for move, count in found.moves.items()]
-    rules = [f"  {one.changed} of rule {plain(one.rule_id or 'none')}" for one in found.rules[:_MOST_AFFECTED]]
+    rules = [line for one in found.rules[:_MOST_AFFECTED] for line in _rule_lines(one)]
     subjects = [f"  {one.changed} about {plain(one.subject)}" for one in found.subjects[:_MOST_AFFECTED]]
     rows = [_change_row(one) for one in found.changes]
     more = [] if len(rows) == found.changed else [f"and {found.changed - len(rows)} more"]
     return "\n".join([head, *moves, *rules, *subjects, *([columns(rows)] if rows else []), *more])
+
+
+def _rule_lines(one: RuleImpact) -> Iterator[str]:
+    moves = ", ".join(f"{count} x {move}" for move, count in one.moves.items())
+    examples = ", ".join(plain(example.telemetry_id) for example in one.examples)
+    yield f"  {one.changed} of rule {plain(one.rule_id or 'none')}: {moves}; such as {examples}"
 
 
 def _change_row(one: VerdictChange) -> tuple[str, ...]:

@@ -12,8 +12,6 @@ from assay.verdicts.graph.hash import render_node
 from assay.verdicts.graph.node import Citation, Definition, Exemption, Jurisdiction, NodeId, Precedent, Rule, Subject
 from assay.verdicts.graph.obligation import Obligation
 
-__all__ = ["demand_text", "graph_picture", "node_picture"]
-
 _MIDNIGHT, _LAST = "T00:00:00Z", "T23:59:59.999999Z"
 
 

@@ -6,8 +6,6 @@ import click
 
 from assay.surfaces.cli.output import Call, Command
 
-__all__ = ["init"]
-
 
 @click.command(cls=Command)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))

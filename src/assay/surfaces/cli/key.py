@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from assay.kernel.key import KeyPurpose, KeyRecord
     from assay.ports.signer import Signer
 
-__all__ = ["key"]
-
 
 class _ListedKey(Struct, frozen=True, kw_only=True):
     key_id: str

@@ -11,8 +11,6 @@ from assay.kernel.errors import Error
 if TYPE_CHECKING:
     from assay.kernel.key import TrustAnchors
 
-__all__ = ["pinned_origin", "read_anchors", "read_key_text", "read_witnesses", "trust_option"]
-
 _LONGEST = 16 * 1024
 
 trust_option = click.option(

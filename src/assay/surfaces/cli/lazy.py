@@ -8,8 +8,6 @@ import click
 
 from assay.surfaces.cli.output import Group
 
-__all__ = ["Entrance", "LazyGroup"]
-
 
 class Entrance(NamedTuple):
     """Where a command is (`module:attribute`), what the list of commands says about it, and under which heading."""

@@ -16,8 +16,6 @@ from assay.kernel.errors import Blame, Error
 from assay.surfaces.cli.lazy import Entrance, LazyGroup
 from assay.surfaces.cli.output import EXIT_CODES, Call, problems_of, report_error
 
-__all__ = ["cli", "main", "run"]
-
 _INTERRUPTED = 130
 _NOBODY_READS = 141
 _COMPLETION = "_ASSAY_COMPLETE"
@@ -29,6 +27,8 @@ _SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "demo": ("demo:demo", "see every room work, and all of it verified offline"),
         "doctor": ("doctor:doctor", "examine the node and say what to do"),
         "serve": ("serve:serve", "serve the HTTP interface"),
+        "operations": ("operations:operations", "every operation with its permission and its doors"),
+        "completion": ("completion:completion", "the completion script of bash, zsh or fish"),
     },
     "Ledger and proofs": {
         "ledger": ("ledger:ledger", "append, show, verify, checkpoint, prove, export, watch"),
@@ -68,13 +68,17 @@ _SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Answers, and what came of them": {
         "ask": ("ask:ask", "ask a question; the answer comes with its authenticity level"),
+        "resume": ("ask:resume", "ask again for an answer that the gates held back"),
+        "answers": ("ask:answers", "answers that were given: list, show, prove, claims, outcomes"),
         "outcome": ("ask:outcome", "report what came of an answer to the rules behind it"),
-        "trace": ("ask:trace", "what each stage about an answer read, routed and recorded"),
+        "outcomes": ("ask:outcomes", "report many outcomes, one in each line"),
+        "trace": ("trace:trace", "the complete history of an answer, a record, a bundle, a ticket or an outcome"),
         "rules": ("rules:rules", "the rule registry: add, certify, grant, prove, recount, alerts"),
         "query": ("query:query", "the query registry: kinds of question, their levels and shortfalls"),
         "rca": ("rca:rca", "root causes: list, show, conclude as a person"),
         "pairs": ("rca:pairs", "training pairs: export, and train in batches"),
         "proof": ("proof:proof", "which certified rules some code says it implements"),
+        "emit": ("ask:emit", "emit a SENSE event under a service's own name"),
         "peer": ("peer:peer", "other organisations: agree on rule ids and strands, show"),
     },
     "Keep it running": {

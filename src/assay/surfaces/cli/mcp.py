@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from assay.config import Config
     from assay.surfaces.mcp.call import Toolbox
 
-__all__ = ["mcp"]
-
 
 @click.command(cls=NodeCommand)
 @click.option("--http", "over_http", is_flag=True, help="Serve streamable HTTP at /mcp; each request brings its key.")
@@ -55,7 +53,7 @@ def mcp(
 def _serve_http(call: Call, place: tuple[str, int], hosts: tuple[str, ...], *, read_only: bool) -> None:
     from contextlib import closing
 
-    from assay.surfaces.http.rate import RateLimit
+    from assay.surfaces.http.rate import rate_of
     from assay.surfaces.http.serve import address_of, listen, stop_on_signals
     from assay.surfaces.mcp.serve import serve_http
 
@@ -66,7 +64,7 @@ def _serve_http(call: Call, place: tuple[str, int], hosts: tuple[str, ...], *, r
             toolbox,
             bound,
             hosts=hosts,
-            rate=RateLimit.of(config.http),
+            rate=rate_of(config.http),
             ready=lambda: call.answer_one_of_many({"url": url}, url),
         )
 

@@ -4,13 +4,11 @@ from pathlib import Path
 
 import click
 
-from assay.surfaces.cli.acting import credential_option, read_credential
+from assay.surfaces.cli.acting import credential_option, read_credential, within
 from assay.surfaces.cli.model_eval import evaluate
 from assay.surfaces.cli.model_train import train
 from assay.surfaces.cli.output import Call, Group, ListCommand, tenant_option
 from assay.surfaces.cli.text_file import read_bytes
-
-__all__ = ["model"]
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -77,7 +75,7 @@ def _add(call: Call, /, *, file: Path, name: str, version: str, parent: str | No
             name=name,
             version=version,
             parent_hash=None if parent is None else parse_digest(parent),
-            credential=token,
+            credential=within(tools, token, "models:write"),
             at=tools.clock.now(),
         )
     call.answer(done, f"{'added' if done.is_new else 'was there'}: {done.manifest.weight_hash}")
@@ -99,5 +97,5 @@ def _activate(call: Call, weights: str, credential: str | None) -> None:
 
     token, chosen = read_credential(credential), parse_digest(weights)
     with call.open_node(writable=True) as (tools, _):
-        asked = activate_model(tools, chosen, credential=token, at=tools.clock.now())
+        asked = activate_model(tools, chosen, credential=within(tools, token, "models:write"), at=tools.clock.now())
     call.answer(asked, activation_text(asked))

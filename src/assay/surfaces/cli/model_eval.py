@@ -10,16 +10,14 @@ from msgspec import Struct
 
 from assay.kernel.digest import Digest
 from assay.model.figures import Figures, Timing, check_targets
-from assay.surfaces.cli.acting import credential_option, read_credential
+from assay.surfaces.cli.acting import credential_option, read_credential, within
 from assay.surfaces.cli.output import Call, NodeCommand
 from assay.surfaces.cli.text_file import read_bytes
 
 if TYPE_CHECKING:
     from assay.flows.model.case_file import CaseFile
-    from assay.flows.model.measure_model import Examinee
+    from assay.flows.model.measure_model import Examinee, JudgeExaminee
     from assay.model.weights import Weights
-
-__all__ = ["evaluate"]
 
 _HONEST_NO = 1
 _LARGEST = 64 * 1024 * 1024
@@ -51,6 +49,8 @@ class _Measured(Struct, frozen=True, kw_only=True):
     show_default=True,
     help="`general` asks the model that assay.toml names.",
 )
+@click.option("--sweep", is_flag=True, help="Every size and position up to the judge's limits, instead of cases.")
+@click.option("--every", type=click.IntRange(1), default=1, metavar="N", help="With --sweep: each N-th case only.")
 @click.option("--plot", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Write a picture (SVG).")
 @click.option("--record", is_flag=True, help="Record the figures in the ledger, as an operator; activation needs them.")
 @credential_option
@@ -63,18 +63,25 @@ def evaluate(
     limit: int | None,
     weights: str | None,
     backend: str,
+    sweep: bool,
+    every: int,
     plot: Path | None,
     record: bool,
     credential: str | None,
 ) -> None:
     """Measure a model on cases: accuracy, FLAG recall, silent CLEARs, agreement, times, and the confusion matrix.
 
-    Outside a node the shipped judge is measured. Exit 1 if it does not reach what a judge must reach.
+    Outside a node the shipped judge is measured. Exit 1 if it does not reach what a judge must reach. With --sweep the
+    limits are printed, and exit 1 means that a case within them was wrongly called CLEAR or refused.
     """
     from assay.model.plot import plot_figures
     from assay.surfaces.cli.model_text import figures_text
 
     call: Call = context.obj
+    if sweep:
+        if case_file is not None or record or backend != "judge":
+            raise click.UsageError("expected --sweep without --cases and --record, with the judge")
+        context.exit(0 if _swept(call, weights, every) else _HONEST_NO)
     cases = _cases(case_file, limit)
     if record and backend != "judge":
         raise click.UsageError("expected --record with the judge: only its weights can be put into use")
@@ -87,6 +94,16 @@ def evaluate(
         call.say(f"not reached: {reason}")
     if unmet:
         context.exit(_HONEST_NO)
+
+
+def _swept(call: Call, weights: str | None, every: int) -> bool:
+    from assay.flows.model.sweep_model import sweep_model
+    from assay.surfaces.cli.model_text import sweep_text
+
+    with _judge(call, weights) as (name, examinee), call.progress("sweeping") as progress:
+        found = sweep_model(examinee.engine, every=every, report=lambda done: progress(done, None))
+    call.answer({"model": name, "sweep": found}, sweep_text(found))
+    return found.is_clean
 
 
 def _cases(file: Path | None, limit: int | None) -> "CaseFile":
@@ -123,7 +140,9 @@ def _recorded(call: Call, cases: "CaseFile", weights: str | None, credential: st
     with call.open_node(writable=True) as (tools, config), call.progress("measuring") as progress:
         in_use = tools.database.read(lambda unit: active_hash(unit, call.tenant_of(config, None)))
         chosen = in_use if weights is None else parse_digest(weights)
-        done = evaluate_model(tools, chosen, cases, credential=token, at=tools.clock.now(), report=progress)
+        done = evaluate_model(
+            tools, chosen, cases, credential=within(tools, token, "models:write"), at=tools.clock.now(), report=progress
+        )
     return _Measured(
         model=done.weight_hash,
         cases_hash=done.cases_hash,
@@ -134,7 +153,7 @@ def _recorded(call: Call, cases: "CaseFile", weights: str | None, credential: st
 
 
 @contextmanager
-def _judge(call: Call, weights: str | None) -> "Iterator[tuple[str, Examinee]]":
+def _judge(call: Call, weights: str | None) -> "Iterator[tuple[str, JudgeExaminee]]":
     """By a hash those of the registry; by a file these; else those in use, and outside a node the shipped ones."""
     from assay.flows.model.measure_model import JudgeExaminee
     from assay.model.engine import Engine

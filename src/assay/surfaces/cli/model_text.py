@@ -4,10 +4,10 @@ from assay.flows.model.activate_model import ActivationAsked
 from assay.flows.model.measure_model import Measured
 from assay.flows.model.record_training import RecordedTraining
 from assay.flows.model.show_model import KnownModel, ListedModel, figure_lines
+from assay.flows.model.sweep_model import Sweep
 from assay.model.figures import Figures, Timing
+from assay.model.form import limit_rows
 from assay.surfaces.cli.acting import columns
-
-__all__ = ["activation_text", "card_text", "figures_text", "measured_text", "models_text", "training_text"]
 
 
 def models_text(models: tuple[ListedModel, ...]) -> str:
@@ -57,6 +57,17 @@ def figures_text(figures: Figures, timing: Timing) -> str:
     )
 
 
+def sweep_text(found: Sweep) -> str:
+    """The limits, then what was asked within them by family, then what is just beyond them."""
+    rows: list[tuple[str, ...]] = [("FAMILY", "CASES", "WRONG", "SILENT CLEARS", "REFUSED")]
+    rows += [(one.family, *map(str, (one.cases, one.wrong, one.silent_clears, one.refused))) for one in found.families]
+    rows.append(("all", *map(str, (found.cases, found.wrong, found.silent_clears, found.refused))))
+    limits = columns([(f"at most {most}", words) for words, most in limit_rows(found.limits)])
+    examples = [f"{one.family} {example}" for one in found.families for example in one.examples]
+    beyond = f"just beyond the limits: {found.beyond_refused} of {found.beyond} refused with judge.case_size"
+    return "\n\n".join(part for part in (limits, columns(rows), "\n".join(examples), beyond) if part)
+
+
 def training_text(done: RecordedTraining) -> str:
     lines = [f"{done.manifest.name} {done.manifest.version}: {done.manifest.weight_hash}"]
     lines += ["sealed cases, before -> after", *figure_lines(done.sealed_before, done.sealed_after)]
@@ -79,6 +90,7 @@ def _figure_rows(figures: Figures) -> list[str]:
         "agreement": figures.agreement,
     }
     counts = {"cases": figures.cases, "silent CLEARs": figures.silent_clears, "unparsable": figures.unparsable}
+    counts |= {"refused for their size": figures.refusals} if figures.refusals else {}
     return [f"{name:20} {rate:.4%}" for name, rate in rates.items()] + [
         f"{name:20} {count}" for name, count in counts.items()
     ]

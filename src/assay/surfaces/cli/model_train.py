@@ -8,14 +8,12 @@ import click
 
 from assay.flows.model.train_model import Progress, Trained
 from assay.model.learn.plan import Plan
-from assay.surfaces.cli.acting import credential_option, read_credential
+from assay.surfaces.cli.acting import credential_option, read_credential, within
 from assay.surfaces.cli.output import Call, NodeCommand
 from assay.surfaces.cli.text_file import read_bytes
 
 if TYPE_CHECKING:
     from assay.adapters.weight_folder import CheckpointFile
-
-__all__ = ["train"]
 
 _HONEST_NO = 1
 _LARGEST = 64 * 1024 * 1024
@@ -71,7 +69,7 @@ def train(
             trained,
             name=base[0],
             version=version or f"{base[1].partition('+')[0]}+{_name_of(trained.plan)[:8]}",
-            credential=token,
+            credential=within(tools, token, "models:write"),
             at=tools.clock.now(),
         )
     _checkpoint(call, trained.plan).drop()

@@ -4,6 +4,7 @@ A command is declared with `cls=Command` (or `NodeCommand` when it works on a no
 `@click.pass_obj`, and ends in `call.answer(value, text)`. Data goes to standard output, words to standard error.
 """
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -25,20 +26,6 @@ if TYPE_CHECKING:
     from assay.flows.tools import Tools
     from assay.identity.problem import Problem
     from assay.kernel.ids import TenantId
-
-__all__ = [
-    "EXIT_CODES",
-    "Call",
-    "Command",
-    "Group",
-    "ListCommand",
-    "NodeCommand",
-    "json_line",
-    "json_text",
-    "problems_of",
-    "report_error",
-    "tenant_option",
-]
 
 # The documented exit codes; 0 is yes.
 EXIT_CODES = {Blame.ANSWER: 1, Blame.USAGE: 2, Blame.INPUT: 3, Blame.OURS: 4}
@@ -100,7 +87,7 @@ class Call:
 
     def warn(self, words: str) -> None:
         """What a person must know even when a program reads the answer."""
-        click.echo(f"warning: {words}", err=True)
+        click.echo(f"{styled('warning:', fg='yellow', bold=True)} {words}", err=True)
 
     def open_node(self, *, writable: bool = False) -> "AbstractContextManager[tuple[Tools, Config]]":
         """The node in the home folder; reading works beside a running server, writing takes the writer's place."""
@@ -208,9 +195,15 @@ def report_error(code: str, message: str, *, as_json: bool, problems: "Sequence[
         click.echo(json_text({"error": {"code": code, "message": message, **told}}))
     elif len(problems) > 1:
         lines = [f"  {one.field}: {one.message}" for one in problems]
-        click.echo("\n".join([f"error: {len(problems)} problems [{code}]", *lines]), err=True)
+        head = f"{styled('error:', fg='red', bold=True)} {len(problems)} problems [{code}]"
+        click.echo("\n".join([head, *lines]), err=True)
     else:
-        click.echo(f"error: {message} [{code}]", err=True)
+        click.echo(f"{styled('error:', fg='red', bold=True)} {message} [{code}]", err=True)
+
+
+def styled(text: str, **style: Any) -> str:  # noqa: ANN401 - click's own
+    """Colour for a terminal; click takes it away where the stream is none, and `NO_COLOR` asks for none."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, **style)
 
 
 def problems_of(error: Error) -> "tuple[Problem, ...]":

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from assay.flows.tools import Tools
     from assay.surfaces.http.why import Ground
 
-__all__ = ["why"]
-
 
 @click.command(cls=NodeCommand)
 @click.argument("principal_id", metavar="ID")
@@ -36,7 +34,7 @@ def why(context: click.Context, principal_id: str, action: str, on: str | None, 
     with call.open_node() as (tools, config):
         tenant_id = call.tenant_of(config, tenant)
         principal = tools.database.read(lambda unit: get_principal(unit, tenant_id, known_id))
-        found = explain(_ground(tools, config), in_general(principal), action, on)
+        found = explain(_ground(tools, config), in_general(principal, at=tools.clock.now()), action, on)
     rows = [("yes" if one.met else "no", one.name.value, one.reason) for one in found.requirements]
     remedies = [f"{one.name.value}: {one.remedy}" for one in found.requirements if one.remedy is not None]
     text = "\n".join([columns(list(rows)), *(["", "what would change it", *remedies] if remedies else [])])

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from assay.registry.documents import ProofDocument
     from assay.registry.proof_scan import RuleFact
 
-__all__ = ["proof"]
-
 _HONEST_NO = 1
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from assay.kernel.key import TrustAnchors
     from assay.verdicts.receipt import ReceiptFile
 
-__all__ = ["receipt"]
-
 _HONEST_NO, _REFUSED = 1, 3
 _LARGEST = 16 * 1024 * 1024
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)

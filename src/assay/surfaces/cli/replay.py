@@ -17,8 +17,6 @@ from assay.surfaces.cli.output import EXIT_CODES, Call, NodeCommand, tenant_opti
 from assay.surfaces.cli.verdict_text import one_line
 from assay.verdicts.replay import Replay, ReplayResult, ReplaySummary, StepFinding, StepResult, summarise_replays
 
-__all__ = ["ReplayedV2", "replay"]
-
 _NO = EXIT_CODES[Blame.ANSWER]
 _MARKS = {
     StepResult.MATCH: "ok",

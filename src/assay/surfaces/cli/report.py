@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from assay.flows.ledger.report_period import PeriodReport, ReportScope
     from assay.kernel.instant import Instant
 
-__all__ = ["report"]
-
 
 @click.command(cls=NodeCommand)
 @click.option("--from", "from_at", required=True, type=MOMENT, metavar="TIME", help="A date (UTC), or an instant.")

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from assay.flows.ledger.check_backup import CheckedBackup
     from assay.ports.archive import ArchiveReader
 
-__all__ = ["restore"]
-
 
 @click.command(cls=Command)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))

@@ -8,8 +8,6 @@ import click
 from assay.adapters.keyfile import load_key_file
 from assay.ports.signer import Signer
 
-__all__ = ["key_options", "load_signer"]
-
 
 def load_signer(key_file: Path | None, passphrase: str | None) -> Signer | None:
     """None where no key was named: then the node's review key signs."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from assay.flows.tools import Tools
     from assay.surfaces.http.last_call import LastCall
 
-__all__ = ["CannotServeError", "CannotStartError", "serve"]
-
 _LOOK_SECONDS = 0.25
 _AWAY_SECONDS = 2.0
 
@@ -140,6 +138,7 @@ def _serve(call: Call, bound: "socket.socket", last_call: "LastCall", *, standby
     from assay.surfaces.http.desk import Desk
     from assay.surfaces.http.logs import log_as_json
     from assay.surfaces.http.serve import address_of, keep_house, serve_app
+    from assay.surfaces.local_socket import listen_locally
     from assay.wiring import open_estimator, open_models, plug_model
 
     log_as_json()
@@ -151,8 +150,8 @@ def _serve(call: Call, bound: "socket.socket", last_call: "LastCall", *, standby
     ):
         estimator = open_estimator(config, models.general)
         app = create_app(plug_model(judging, config, models.general), config, models.engines, estimator)
-        with keep_house(cast("Desk", app.state.desk)):
-            serve_app(app, bound, ready=lambda: _tell(call, url, "serving"), last_call=last_call)
+        with keep_house(cast("Desk", app.state.desk)), listen_locally(call.home) as local:
+            serve_app(app, bound, ready=lambda: _tell(call, url, "serving"), last_call=last_call, local=local)
 
 
 @contextmanager
@@ -232,6 +231,8 @@ def _judging(home: Path, config: "Config", tools: "Tools") -> "Iterator[Tools]":
         for one in evaluation.findings:
             if evaluation.tools.reasoner is not None and not one.is_met:
                 structlog.get_logger("assay.ski").warning("sovereignty", check=one.check, message=one.detail)
+        for warning in evaluation.warnings:
+            structlog.get_logger("assay.ski").warning("model", message=warning)
         yield evaluation.tools
 
 

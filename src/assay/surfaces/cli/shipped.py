@@ -4,8 +4,6 @@ from pathlib import Path
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["NotShippedError", "find_shipped"]
-
 _HERE = Path(__file__).resolve()
 _PLACES = (_HERE.parents[4] / "examples", _HERE.parents[3] / "assay_examples")
 

@@ -8,8 +8,6 @@ from typing import BinaryIO
 
 import click
 
-__all__ = ["FolderSink", "open_file_sink", "require_new_file", "write_output"]
-
 
 class FolderSink:
     """Writes named files below a new or empty folder."""

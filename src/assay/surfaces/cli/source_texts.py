@@ -4,8 +4,6 @@ from pathlib import Path
 
 from assay.surfaces.cli.text_file import TextFileError, read_text
 
-__all__ = ["source_texts"]
-
 # Folders of other people's code, and of what was made from ours.
 _LEFT_OUT = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", "dist", "build"})
 

@@ -9,8 +9,6 @@ from assay.surfaces.cli.output import Call, Group, tenant_option
 from assay.surfaces.cli.sovereignty_verify import verify
 from assay.surfaces.cli.text_file import read_bytes
 
-__all__ = ["sovereignty"]
-
 _HONEST_NO = 1
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -49,6 +47,7 @@ def _show(context: click.Context, tenant: str | None) -> None:
         f"commit: {document.codebase_commit_hash}",
         f"build: {'stated' if document.build_provenance_attestation else 'none: this code was not built'}",
         *(f"{'ok' if one.is_met else 'NOT MET'} {one.check}: {one.detail}" for one in document.findings),
+        f"receipts: {document.receipts}",
         f"signed by {signed.key_id}",
     ]
     call.answer(sovereignty_value(signed), "\n".join(lines))

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from assay.verdicts.build import BuildReport
     from assay.verdicts.quote import Quoted
 
-__all__ = ["read_nonce", "verify"]
-
 _HONEST_NO = 1
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)

@@ -4,14 +4,13 @@ On a terminal too narrow for its longest words a row becomes a block of lines: n
 """
 
 import io
+import os
 import shutil
 import sys
 from collections.abc import Sequence
 from typing import TextIO
 
 from assay.surfaces.cli.acting import columns, plain
-
-__all__ = ["table_text"]
 
 # Between two columns, and around all of them.
 _GAP = 3
@@ -48,7 +47,7 @@ def _wrapped(heads: Sequence[str], cells: Sequence[tuple[str, ...]], width: int)
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for number, head in enumerate(heads):
         is_numeric = bool(cells) and all(row[number].isdigit() for row in cells)
         table.add_column(head, justify="right" if is_numeric else "left", overflow="fold")
@@ -56,5 +55,7 @@ def _wrapped(heads: Sequence[str], cells: Sequence[tuple[str, ...]], width: int)
         table.add_row(*map(Text, row))
     out = io.StringIO()
     # The width of the real terminal; the text goes through `click.echo` like every other.
-    Console(file=out, width=width, color_system=None).print(table)
+    is_plain = bool(os.environ.get("NO_COLOR"))
+    colours = Console(file=out, width=width, color_system=None if is_plain else "standard", force_terminal=not is_plain)
+    colours.print(table)
     return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").split("\n"))

@@ -7,8 +7,6 @@ from assay.kernel.instant import Instant, render_instant
 from assay.surfaces.cli.output import Call, Group, ListCommand, tenant_option
 from assay.verdicts.window_fact import BufferState
 
-__all__ = ["show", "telemetry"]
-
 _HEADS = ("SUBJECT", "RECORDS", "OLDEST", "NEWEST", "DROPPED UNTIL", "KEPT FOR")
 
 

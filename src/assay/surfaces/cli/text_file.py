@@ -4,8 +4,6 @@ from pathlib import Path
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["TextFileError", "read_bytes", "read_text"]
-
 _LARGEST = 4 * 1024 * 1024
 
 

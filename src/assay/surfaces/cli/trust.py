@@ -4,8 +4,6 @@ import click
 
 from assay.surfaces.cli.lazy import Entrance, LazyGroup
 
-__all__ = ["trust"]
-
 _HERE = "assay.surfaces.cli"
 _ENTRANCES = {
     "policy": Entrance(f"{_HERE}.trust_policy:policy", "write, lint, simulate, register and show policies"),

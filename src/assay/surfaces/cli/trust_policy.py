@@ -10,7 +10,7 @@ from assay.flows.trust.register_policy import register_policy
 from assay.flows.trust.show_policy import list_policies
 from assay.kernel.instant import render_instant
 from assay.ports.trust_store import RegisteredPolicy
-from assay.surfaces.cli.acting import columns, credential_option, read_credential
+from assay.surfaces.cli.acting import columns, credential_option, read_credential, within
 from assay.surfaces.cli.output import Call, Command, Group, tenant_option
 from assay.surfaces.cli.shipped import find_shipped
 from assay.surfaces.cli.sink import open_file_sink, write_output
@@ -22,8 +22,6 @@ from assay.trust.parse_policy import check_policy
 from assay.trust.plot import render_plot
 from assay.trust.policy import TrustPolicy
 from assay.trust.simulate import Simulation, simulate
-
-__all__ = ["counterfactual", "lint", "new", "policy", "register", "show", "simulate_"]
 
 _HONEST_NO = 1
 _SHIPPED = "trust/flow_v1.yaml"
@@ -84,7 +82,9 @@ def register(call: Call, file: Path, credential: str | None, accept: tuple[str, 
     """
     text, token = read_text(file), read_credential(credential)
     with call.open_node(writable=True) as (tools, _):
-        done = register_policy(tools, text, credential=token, accept=accept, at=tools.clock.now())
+        done = register_policy(
+            tools, text, credential=within(tools, token, "trust:write"), accept=accept, at=tools.clock.now()
+        )
     one = done.policy
     words = "in force" if done.is_new else "was registered before"
     call.answer(done, f"{words}: {one.policy_id} {one.policy_hash}, entry {one.sequence_number}")

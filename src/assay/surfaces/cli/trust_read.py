@@ -12,8 +12,6 @@ from assay.kernel.instant import Instant, render_instant
 from assay.surfaces.cli.acting import INSTANT, columns
 from assay.surfaces.cli.output import Call, ListCommand, NodeCommand, tenant_option
 
-__all__ = ["credits_", "show", "snapshot", "standings", "verify"]
-
 _HONEST_NO = 1
 _claim_type_option = click.option(
     "--claim-type", metavar="ID", help="For this claim type; else for none in particular, without its profiles."

@@ -10,12 +10,10 @@ from assay.flows.trust.record_signal import DisputeAnswer, Signalled, record_sig
 from assay.flows.trust.request_penalty import request_penalty
 from assay.kernel.errors import Blame
 from assay.kernel.instant import Instant, render_instant
-from assay.surfaces.cli.acting import INSTANT, credential_option, read_credential
+from assay.surfaces.cli.acting import INSTANT, credential_option, read_credential, within
 from assay.surfaces.cli.output import EXIT_CODES, Call, NodeCommand
 from assay.surfaces.cli.truth_text import recount_text, recount_warning
 from assay.trust.signal import SignalKind
-
-__all__ = ["admit", "dispute", "endorse", "grant", "penalise", "signal"]
 
 _LARGEST = 1024 * 1024
 _ENTROPY = 16
@@ -47,7 +45,7 @@ def signal(call: Call, file: BinaryIO, credential: str | None) -> None:
     """Log the signal in FILE, a JSON object by whoever is signed in; its kind must be open to that principal."""
     content, token = file.read(_LARGEST + 1), read_credential(credential)
     with call.open_node(writable=True) as (tools, _):
-        done = record_signal(tools, content, credential=token, at=tools.clock.now())
+        done = record_signal(tools, content, credential=within(tools, token, "trust:write"), at=tools.clock.now())
     _answer(call, done)
 
 
@@ -111,7 +109,9 @@ def penalise(call: Call, agent: str, points: Decimal, reason: str, credential: s
     """Ask people to lower AGENT's standing: a ticket on the review desk, and nothing changes before they decide."""
     token = read_credential(credential)
     with call.open_node(writable=True) as (tools, _):
-        ticket = request_penalty(tools, agent, points, reason=reason, credential=token, at=tools.clock.now())
+        ticket = request_penalty(
+            tools, agent, points, reason=reason, credential=within(tools, token, "trust:write"), at=tools.clock.now()
+        )
     call.answer(ticket, ticket.id)
     call.say(f"opened; it shows {ticket.shown_hash}")
 
@@ -128,7 +128,7 @@ def _log(call: Call, kind: SignalKind, body: dict[str, object], credential: str 
             "occurred_at": render_instant(at),
             "object": body,
         }
-        done = record_signal(tools, given, credential=token, at=at)
+        done = record_signal(tools, given, credential=within(tools, token, "trust:write"), at=at)
     _answer(call, done)
 
 

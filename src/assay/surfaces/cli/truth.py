@@ -4,8 +4,6 @@ import click
 
 from assay.surfaces.cli.lazy import Entrance, LazyGroup
 
-__all__ = ["truth"]
-
 _HERE = "assay.surfaces.cli"
 _ENTRANCES = {
     "key": Entrance(f"{_HERE}.truth_key:key", "the key of an observation, or the parts of a key"),

@@ -27,8 +27,6 @@ from assay.truth.state import parse_truth_state
 if TYPE_CHECKING:
     from assay.kernel.key import TrustAnchors
 
-__all__ = ["prove", "replay", "verify"]
-
 _NO, _REFUSED = EXIT_CODES[Blame.ANSWER], EXIT_CODES[Blame.INPUT]
 _LARGEST = 64 * 1024 * 1024
 _HASH_LENGTH = 64
@@ -241,7 +239,8 @@ def _state_text(checked: CheckedState) -> str:
         f"{marks[check.holds]:<7} {check.name:<14} {check.message}{f' [{check.code}]' if check.code else ''}".rstrip()
         for check in checked.checks
     ]
-    return "\n".join([f"{checked.truthkey} {checked.status}", *lines])
+    unproven = [f"NOT PROVEN by this state alone: {one}" for one in checked.not_proven]
+    return "\n".join([f"{checked.truthkey} {checked.status}", *lines, *unproven])
 
 
 def _bundle_text(proof: Finding, again: ReplayFinding) -> str:

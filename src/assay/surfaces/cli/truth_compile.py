@@ -26,8 +26,6 @@ from assay.truth.evidence import EvidenceRef
 if TYPE_CHECKING:
     from assay.ports.validator import EvidenceFact
 
-__all__ = ["compile_", "expire", "score"]
-
 _HONEST_NO = 1
 _LARGEST = 256 * 1024 * 1024
 

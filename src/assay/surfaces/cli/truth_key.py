@@ -16,8 +16,6 @@ from assay.truth.key import TruthKey, build_truth_key, parse_truth_key, render_t
 from assay.truth.observation import parse_observation
 from assay.truth.place import HealpixScheme, IdStrategy, Location
 
-__all__ = ["key"]
-
 _LARGEST = 1024 * 1024
 
 

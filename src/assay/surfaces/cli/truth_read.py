@@ -16,8 +16,6 @@ from assay.surfaces.cli.sink import open_file_sink
 from assay.surfaces.cli.truth_text import shown_text, state_line
 from assay.truth.state import render_truth_state
 
-__all__ = ["history", "map_", "show"]
-
 _KNOWN = "What was known then, such as 2026-01-07T12:30:00Z; else what is known now."
 
 

@@ -7,8 +7,6 @@ from assay.kernel.instant import render_instant
 from assay.surfaces.cli.acting import columns, plain
 from assay.truth.state import TruthState
 
-__all__ = ["compiled_text", "recount_text", "recount_warning", "shown_text", "state_line", "state_text"]
-
 
 def state_line(state: TruthState) -> str:
     """`VERIFIED_TRUE by HUMAN_CONSENSUS, confidence 0.9, {"present":true}`."""

@@ -22,6 +22,7 @@ from assay.surfaces.cli.acting import (
     read_credential,
     read_session,
     session_option,
+    within,
 )
 from assay.surfaces.cli.output import Call, NodeCommand
 from assay.surfaces.cli.reviewer_key import key_options, load_signer
@@ -30,8 +31,6 @@ from assay.surfaces.cli.truth_text import recount_text, recount_warning
 from assay.truth.contract import VoteType
 from assay.truth.status import FINAL_STATUSES, TruthStatus
 from assay.truth.window import WindowEventKind
-
-__all__ = ["fingerprint", "observe", "vote", "window"]
 
 _HONEST_NO = 1
 _LARGEST = 1024 * 1024
@@ -78,7 +77,13 @@ def observe(
             call.say(f"{many.recorded} recorded, {many.repeated} were there, {many.refused} refused")
             context.exit(_HONEST_NO if many.refused else 0)
         contents = {uri: read_bytes(Path(name), largest=_LARGEST_EVIDENCE) for uri, name in evidence}
-        done = record(tools, file.read(_LARGEST + 1), credential=token, at=tools.clock.now(), contents=contents)
+        done = record(
+            tools,
+            file.read(_LARGEST + 1),
+            credential=within(tools, token, "truth:write"),
+            at=tools.clock.now(),
+            contents=contents,
+        )
     words = "recorded" if done.is_new else "was recorded before"
     call.answer(done, f"{words}: entry {done.sequence_number}, {done.truthkey}")
 
@@ -97,7 +102,13 @@ def fingerprint(call: Call, observation: str, file: BinaryIO, credential: str | 
     """
     token = read_credential(credential)
     with call.open_node(writable=True) as (tools, _):
-        done = attach_fingerprint(tools, observation, file.read(_LARGEST + 1), credential=token, at=tools.clock.now())
+        done = attach_fingerprint(
+            tools,
+            observation,
+            file.read(_LARGEST + 1),
+            credential=within(tools, token, "truth:write"),
+            at=tools.clock.now(),
+        )
     words = "recorded" if done.is_new else "was recorded before"
     call.answer(done, f"{words}: entry {done.sequence_number}, {done.truthkey}")
 
@@ -106,7 +117,13 @@ def _observe_lines(call: Call, tools: Tools, file: BinaryIO, token: str) -> Obse
     size = _size(file)
     with call.progress("observing") as progress:
         lines = _counted(file, progress, size)
-        return observe_many(tools, lines, credential=token, now=tools.clock.now, report=lambda one: _told(call, one))
+        return observe_many(
+            tools,
+            lines,
+            credential=within(tools, token, "truth:write"),
+            now=tools.clock.now,
+            report=lambda one: _told(call, one),
+        )
 
 
 def _told(call: Call, one: ObservedLine) -> None:
@@ -213,7 +230,13 @@ def window(
         at = tools.clock.now()
         closes_at = until if span is None else Instant(at + span)
         done = change_window(
-            tools, truthkey, _EVENTS[event], closes_at=closes_at, reason=reason, credential=token, at=at
+            tools,
+            truthkey,
+            _EVENTS[event],
+            closes_at=closes_at,
+            reason=reason,
+            credential=within(tools, token, "truth:write"),
+            at=at,
         )
     call.answer(done, f"{done.event.kind}, entry {done.sequence_number}\n{recount_text(truthkey, done.compiled)}")
     if done.compiled is None:

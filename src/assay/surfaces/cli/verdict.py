@@ -4,8 +4,6 @@ import click
 
 from assay.surfaces.cli.lazy import Entrance, LazyGroup
 
-__all__ = ["verdict"]
-
 _HERE = "assay.surfaces.cli"
 _ENTRANCES = {
     "show": Entrance(f"{_HERE}.verdict_read:show", "everything about the verdicts on a record, and how to prove them"),

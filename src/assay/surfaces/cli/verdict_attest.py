@@ -6,9 +6,11 @@ import click
 from msgspec.structs import asdict
 
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.review.inspect_review import inspect_review
+from assay.flows.review.show_ticket import ShowTicket
+from assay.flows.review.show_ticket import ticket as show_ticket
 from assay.flows.verdicts.attest_verdict import ATTEST, attest_verdict
 from assay.flows.verdicts.show_verdict import show_ticket_verdict
+from assay.identity.caller import local_caller
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import TicketId, parse_ticket_id
 from assay.review.kind import KIND_RULES, TicketKind
@@ -16,8 +18,6 @@ from assay.surfaces.cli.acting import plain, read_session, session_option
 from assay.surfaces.cli.output import Call, NodeCommand
 from assay.surfaces.cli.reviewer_key import key_options, load_signer
 from assay.surfaces.cli.verdict_text import standing_word
-
-__all__ = ["attest"]
 
 
 @click.command(cls=NodeCommand)
@@ -73,7 +73,8 @@ def attest(
 
 def _show(call: Call, ticket_id: TicketId) -> None:
     with call.open_node() as (tools, config):
-        view = inspect_review(tools, call.tenant_of(config, None), ticket_id, at=tools.clock.now())
+        caller = local_caller(call.tenant_of(config, None), at=tools.clock.now())
+        view = show_ticket(tools, caller, ShowTicket(ticket_id=ticket_id))
     one = view.ticket
     # Each line is marked, so that no text shown can pass for one of ours.
     lines = [f"| {line}" for line in plain(one.shown).split("\n")]

@@ -13,8 +13,6 @@ from assay.verdicts.docket import UNRULED
 from assay.verdicts.envelope import Envelope, FormalizableAssertion, HumanAttestation
 from assay.verdicts.window_fact import WindowFact
 
-__all__ = ["verdict_page"]
-
 
 def verdict_page(
     decided: Decided,

@@ -27,8 +27,6 @@ from assay.verdicts.docket import UNRULED
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.govern import Standing
 
-__all__ = ["ShownVerdict", "hold_list", "list_", "show"]
-
 _MOST = 1000
 
 

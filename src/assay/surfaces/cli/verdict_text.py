@@ -14,10 +14,9 @@ from assay.verdicts.docket import UNRULED
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.graph.obligation_type import ObligationType
 from assay.verdicts.predicate import Doubt, Outcome
+from assay.verdicts.record import DOUBT_NOTE
 from assay.verdicts.telemetry import Scalar
 from assay.verdicts.window_fact import WindowKind
-
-__all__ = ["HELD", "clause_text", "one_line", "rule_line", "rule_text", "standing_word", "told_obligation"]
 
 # In place of a verdict, where there is none to serve.
 HELD = "HELD"
@@ -55,7 +54,7 @@ _DOUBTS = {
     Doubt.NOT_FORMAL: "not written so that a machine could judge",
     Doubt.MISSING: "never taken for compliant",
     Doubt.KIND: "not a value that can be compared",
-    Doubt.UNIT: "in another unit, which is never converted",
+    Doubt.UNIT: "in another unit, for which the graph declares no conversion",
     Doubt.WINDOW: "the window is not whole any more",
     Doubt.EXEMPTION: "perhaps exempt, a person must judge",
 }
@@ -124,10 +123,11 @@ def _with_clause(one: ExplainedObligation) -> str:
 
 
 def _warning(verdict: RuleVerdict) -> str:
-    """A jurisdiction that the graph does not know leaves obligations out: whoever reads CLEAR must be told so here."""
+    """Warn about a jurisdiction in doubt: obligations that may apply were left out."""
     notes = () if verdict.envelope is None else verdict.envelope.notes
-    told = [one.removeprefix(DISPLACED_NOTE) for one in notes if one.startswith(DISPLACED_NOTE)]
-    return "".join(f"jurisdiction {one_line(one)}; " for one in told)
+    told = [f"jurisdiction {one.removeprefix(DISPLACED_NOTE)}" for one in notes if one.startswith(DISPLACED_NOTE)]
+    told += [one.removeprefix(DOUBT_NOTE) for one in notes if one.startswith(DOUBT_NOTE)]
+    return "".join(f"{one_line(one)}; " for one in told)
 
 
 def _reason(verdict: RuleVerdict) -> str:
@@ -141,6 +141,8 @@ def _observed(one: ExplainedObligation) -> str:
         span = _span(one.observed)
         return f"was recorded {span} before" if one.window_kind is WindowKind.AGE else f"has failed for {span}"
     amount = _amount(one.observed, one.observed_unit)
+    if one.converted is not None:
+        amount = f"{amount} ({_amount(one.converted, one.unit)})"
     if one.window_kind is None:
         return f"is {amount}"
     over = "" if one.window_seconds is None else f" over {_span(one.window_seconds)}"
@@ -179,5 +181,7 @@ def _outcome(one: ExplainedObligation) -> str:
     if one.outcome is None:
         return ""
     told = _DOUBTS[one.doubt] if one.doubt is not None else _OUTCOMES[one.outcome]
+    if one.doubt is Doubt.UNIT and one.observed is not None and one.observed_unit is None:
+        told = "without a unit, which the graph requires"
     by = f" by {one_line(one.exemption_id)}" if one.exemption_id is not None else ""
     return f" ({told}{by})"

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from assay.kernel.digest import Digest
     from assay.ports.reasoner import ScoringReasoner
 
-__all__ = ["verify"]
-
 _UNTRUSTED, _REFUSED = 1, 3
 # A report of a long period carries every entry.
 _LARGEST = 512 * 1024 * 1024

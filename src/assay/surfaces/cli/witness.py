@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from assay.kernel.note import VerifierKey
     from assay.surfaces.http.witness import WitnessDesk
 
-__all__ = ["OriginMissingError", "init", "serve", "show", "trust", "witness"]
-
 # The curve's base point, in place of a key that is not made yet.
 _ANY_KEY = b"\x58" + b"\x66" * 31
 _FOLDER = click.Path(path_type=Path, file_okay=False)

@@ -6,24 +6,30 @@ async with assay.AsyncClient("http://127.0.0.1:4585", key=key) as node:
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
+from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
 import httpx
+import msgspec
+from msgspec import Struct
 
 from assay.adapters.clock import OsEntropy
+from assay.flows.request import BulkLine
 from assay.kernel.cloudevent import CloudEvent
-from assay.surfaces.client import calls, desk_calls, principal_calls
+from assay.operations.async_calls import AsyncCalls
+from assay.operations.kinds import Operation
+from assay.operations.parse import parse_request
+from assay.operations.table import BY_NAME
+from assay.surfaces.client import calls
 from assay.surfaces.client.answers import batches, joined, raise_for, read_bulk, unreachable
 from assay.surfaces.client.call import Asked, Call, Given, Lines, Listing
 from assay.surfaces.client.errors import ClientError
 from assay.surfaces.client.following import EVENTS_PATH, Following
-from assay.surfaces.client.retry import MOST_RETRIES, headers_of, wait_before
-from assay.surfaces.http.v1.shapes import BulkLine
-
-__all__ = ["AsyncClient"]
+from assay.surfaces.client.render import identifying, render_call
+from assay.surfaces.client.retry import KEY_HEADER, MOST_RETRIES, headers_of, wait_before
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,29 +38,31 @@ _LINES = "application/x-ndjson"
 _KEY_BYTES = 16
 
 
-class AsyncClient:
+class AsyncClient(AsyncCalls):
     """As `Client`, on an event loop: calls are awaited, lists and lines are iterated with `async for`."""
 
     def __init__(
         self,
         url: str,
         *,
-        key: str,
+        key: str | None = None,
+        tenant: str | None = None,
+        uds: Path | None = None,
         timeout: float = _TIMEOUT,
         retries: int = MOST_RETRIES,
         http: httpx.AsyncClient | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._url = url.rstrip("/")
-        self._key = {"authorization": f"Bearer {key}"}
+        self._key = identifying(key, tenant)
         self._retries = retries
-        self._http = http or httpx.AsyncClient(timeout=timeout, trust_env=False)
+        transport = None if uds is None else httpx.AsyncHTTPTransport(uds=str(uds))
+        self._http = http or httpx.AsyncClient(timeout=timeout, trust_env=False, transport=transport)
         self._sleep = sleep
         self._bind_truth()
         self._bind_verdicts()
         self._bind_claims()
         self._bind_people()
-        self._bind_desk()
         self._bind_ledger()
 
     def _bind_truth(self) -> None:
@@ -91,72 +99,11 @@ class AsyncClient:
         self.gate = self._sent(calls.gate)
         self.resume_claim = self._sent(calls.resume_claim)
         self.attach_evidence = self._sent(calls.attach_evidence)
-        self.answers = self._listed(calls.answers)
-        self.answer = self._sent(calls.answer)
-        self.answer_claims = self._sent(calls.answer_claims)
-        self.prove_answer = self._sent(calls.prove_answer)
-        self.ask = self._sent(calls.ask)
-        self.resume_answer = self._sent(calls.resume_answer)
-        self.outcomes = self._listed(calls.outcomes)
-        self.outcome = self._sent(calls.outcome)
-        self.rules = self._listed(calls.rules)
-        self.rule = self._sent(calls.rule)
-        self.root_causes = self._listed(calls.root_causes)
-        self.root_cause = self._sent(calls.root_cause)
 
     def _bind_people(self) -> None:
-        self.tickets = self._listed(calls.tickets)
-        self.ticket = self._sent(calls.ticket)
-        self.open_ticket = self._sent(calls.open_ticket)
-        self.answer_ticket = self._sent(calls.answer_ticket)
-        self.services = self._listed(calls.services)
-        self.service = self._sent(calls.service)
-        self.principals = self._listed(calls.principals)
-        self.principal = self._sent(calls.principal)
-        self.add_principal = self._sent(principal_calls.add_principal)
-        self.amend_principal = self._sent(principal_calls.amend_principal)
-        self.disable_principal = self._sent(principal_calls.disable_principal)
-        self.request_tier = self._sent(principal_calls.request_tier)
-        self.keys = self._listed(principal_calls.keys)
-        self.key = self._sent(principal_calls.key)
-        self.issue_key = self._sent(principal_calls.issue_key)
-        self.rotate_key = self._sent(principal_calls.rotate_key)
-        self.revoke_key = self._sent(principal_calls.revoke_key)
-
-    def _bind_desk(self) -> None:
-        self.queue = self._listed(desk_calls.queue)
-        self.timeline = self._listed(desk_calls.timeline)
-        self.progress = self._listed(desk_calls.progress)
-        self.views = self._listed(desk_calls.views)
-        self.desk_ticket = self._sent(desk_calls.desk_ticket)
-        self.claim_ticket = self._sent(desk_calls.claim_ticket)
-        self.release_ticket = self._sent(desk_calls.release_ticket)
-        self.assign_ticket = self._sent(desk_calls.assign_ticket)
-        self.prioritise_ticket = self._sent(desk_calls.prioritise_ticket)
-        self.comment_ticket = self._sent(desk_calls.comment_ticket)
-        self.undo_answer = self._sent(desk_calls.undo_answer)
-        self.prepare_act = self._sent(desk_calls.prepare_act)
-        self.prepare_answer = self._sent(desk_calls.prepare_answer)
-        self.keep_draft = self._sent(desk_calls.keep_draft)
-        self.drop_draft = self._sent(desk_calls.drop_draft)
-        self.keep_view = self._sent(desk_calls.keep_view)
-        self.drop_view = self._sent(desk_calls.drop_view)
-        self.plan_answers = self._sent(desk_calls.plan_answers)
-        self.answer_tickets = self._sent(desk_calls.answer_tickets)
-        self.why = self._sent(desk_calls.why)
+        self.why = self._sent(calls.why)
 
     def _bind_ledger(self) -> None:
-        self.entries = self._listed(calls.entries)
-        self.entry = self._sent(calls.entry)
-        self.search = self._listed(calls.search)
-        self.prove_search = self._sent(calls.prove_search)
-        self.indexes = self._listed(calls.indexes)
-        self.seal_index = self._sent(calls.seal_index)
-        self.append = self._sent(calls.append)
-        self.checkpoints = self._listed(calls.checkpoints)
-        self.checkpoint = self._sent(calls.checkpoint)
-        self.sign_checkpoint = self._sent(calls.sign_checkpoint)
-        self.prove_entry = self._sent(calls.prove_entry)
         self.report = self._sent(calls.report)
 
     def observe_many(self, records: Iterable[Given]) -> AsyncIterator[BulkLine]:
@@ -197,6 +144,27 @@ class AsyncClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    async def perform(self, operation: Operation, request: Struct, *, key: str | None = None) -> Any:  # noqa: ANN401
+        """Make one request of the node, under this idempotency key or a new one, and return its result."""
+        call = render_call(operation, request)
+        if key is not None:
+            call = msgspec.structs.replace(call, headers={**call.headers, KEY_HEADER: key})
+        return await self._send(call)
+
+    async def _perform(self, operation: str, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the operation's result
+        found = BY_NAME[operation]
+        return await self.perform(found, parse_request(found, given))
+
+    async def _walk(self, operation: str, given: Mapping[str, Any]) -> AsyncIterator[Any]:
+        cursor: str | None = None
+        while True:
+            page = await self._perform(operation, given if cursor is None else {**given, "cursor": cursor})
+            for item in page.items:
+                yield item
+            cursor = page.next
+            if cursor is None:
+                return
 
     def _sent(self, make: Callable[P, Call[T]]) -> Callable[P, Awaitable[T]]:
         @wraps(make)

@@ -7,6 +7,7 @@ from typing import TypeVar
 import httpx
 import msgspec
 
+from assay.flows.request import BulkLine
 from assay.surfaces.client.call import Given, content_of
 from assay.surfaces.client.errors import (
     ClientError,
@@ -15,9 +16,6 @@ from assay.surfaces.client.errors import (
     UnreachableNodeError,
     problem_error,
 )
-from assay.surfaces.http.v1.shapes import BulkLine
-
-__all__ = ["batches", "joined", "raise_for", "read_bulk", "unreachable"]
 
 T = TypeVar("T")
 _FIRST_REFUSAL = 400

@@ -9,8 +9,6 @@ from msgspec import Struct
 
 from assay.surfaces.client.errors import ForeignAnswerError
 
-__all__ = ["Asked", "Call", "Given", "Lines", "Listing", "content_of", "path", "query"]
-
 T = TypeVar("T")
 Given = Mapping[str, Any] | Struct | bytes | str
 _PREFIX = "/api/v1"

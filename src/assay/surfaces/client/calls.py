@@ -6,90 +6,16 @@ from typing import Any
 from assay.claims.bundle import ClaimBundle
 from assay.flows.claims.attach_evidence import AttachedEvidence
 from assay.flows.claims.show_claims import ListedClaims
-from assay.flows.delivery.count_outcome import Reported
-from assay.flows.delivery.inspect_delivery import RuleLine, ShownItem, ShownRuleRecord
-from assay.flows.identity.inspect_principal import PrincipalView
-from assay.flows.review.answer_desk import DeskAnswer
-from assay.flows.review.inspect_review import ReviewView
 from assay.flows.truth.observe import Observed
 from assay.flows.verdicts.load_graph import LoadedGraph
 from assay.flows.verdicts.page_verdicts import ListedVerdict
 from assay.flows.verdicts.read_verdict import Decided
-from assay.identity.principal import Principal
 from assay.ports.graph_store import GraphActivation, GraphHead
-from assay.registry.discover import ServiceEntry
-from assay.review.ticket import Ticket
 from assay.surfaces.client.call import Call, Given, Lines, Listing, content_of, path, query
 from assay.surfaces.http.v1 import claim_shapes, contract_shapes, shapes
+from assay.surfaces.http.v1.key_shapes import Why
 from assay.verdicts.agreement import Canary
 from assay.verdicts.cover import CoverageEntry
-
-__all__ = [
-    "OBSERVATION_LINES",
-    "OUTCOME_LINES",
-    "TELEMETRY_LINES",
-    "agreement",
-    "answer",
-    "answer_claims",
-    "answer_ticket",
-    "answers",
-    "append",
-    "ask",
-    "attach_evidence",
-    "checkpoint",
-    "checkpoints",
-    "claim",
-    "claims",
-    "compile_state",
-    "contract",
-    "contracts",
-    "coverage",
-    "entries",
-    "entry",
-    "evaluate",
-    "gate",
-    "graph",
-    "graph_document",
-    "graphs",
-    "indexes",
-    "load_graph",
-    "observation",
-    "observations",
-    "observe",
-    "open_ticket",
-    "outcome",
-    "outcomes",
-    "principal",
-    "principals",
-    "prove_answer",
-    "prove_entry",
-    "prove_search",
-    "prove_state",
-    "release_contract",
-    "report",
-    "resume_answer",
-    "resume_claim",
-    "root_cause",
-    "root_causes",
-    "rule",
-    "rules",
-    "seal_index",
-    "search",
-    "service",
-    "services",
-    "sign_checkpoint",
-    "sovereignty",
-    "state",
-    "state_claims",
-    "states",
-    "ticket",
-    "tickets",
-    "verdict",
-    "verdict_claims",
-    "verdicts",
-    "verdicts_of",
-    "versions",
-]
 
 # A telemetry record is answered with whole envelopes, so fewer of them go at once.
 OBSERVATION_LINES = Lines(path=path("observations:bulk"), most=500)
@@ -284,197 +210,6 @@ def attach_evidence(content: bytes) -> Call[AttachedEvidence]:
     return _post(AttachedEvidence, content, "evidence", **{"content-type": "application/octet-stream"})
 
 
-def answers(*, asked_by: str | None = None, limit: int = 100) -> Listing[shapes.AnswerLine]:
-    """Answers, the newest first."""
-    return Listing(path=path("answers"), page=shapes.AnswerPage, query=query(asked_by=asked_by, limit=limit))
-
-
-def answer(answer_id: str) -> Call[shapes.AnswerDetail]:
-    """How an answer was marked and on which rules."""
-    return _get(shapes.AnswerDetail, "answers", answer_id)
-
-
-def ask(
-    query_type: str,
-    question: Any = None,  # noqa: ANN401 - any JSON
-    *,
-    session_id: str | None = None,
-    nonce: str | None = None,
-) -> Call[shapes.AnsweredQuestion]:
-    """Ask; the answer is gated, marked and on record, and its annotation names the `nonce`, if there is one."""
-    wanted = shapes.Question(query_type=query_type, question=question, session_id=session_id, nonce=nonce)
-    return _post(shapes.AnsweredQuestion, wanted, "answers")
-
-
-def answer_claims(answer_id: str) -> Call[ClaimBundle]:
-    """One's own answer by the claims that it was gated by, unless it is withheld."""
-    return _get(ClaimBundle, "answers", answer_id, "claims")
-
-
-def prove_answer(answer_id: str) -> Call[dict[str, Any]]:
-    """One's own answer with its output as a proof bundle, unless it is withheld."""
-    return _get(dict[str, Any], "answers", answer_id, "proof")
-
-
-def resume_answer(answer_id: str) -> Call[shapes.AnsweredQuestion]:
-    """One's own answer that the gates held back, with what people answered meanwhile."""
-    return _post(shapes.AnsweredQuestion, None, "answers", answer_id, "resume")
-
-
-def outcomes(*, answer_id: str | None = None, limit: int = 100) -> Listing[shapes.OutcomeLine]:
-    """What was reported, the newest first."""
-    return Listing(path=path("outcomes"), page=shapes.OutcomePage, query=query(answer_id=answer_id, limit=limit))
-
-
-def outcome(signal: Given) -> Call[Reported]:
-    """Report what came of an answer; of one of that node, `answer_id` and `outcome` are enough."""
-    return _post(Reported, signal, "outcomes")
-
-
-def rules(*, limit: int = 100) -> Listing[RuleLine]:
-    """Every rule with its counters."""
-    return Listing(path=path("rules"), page=shapes.RulePage, query=query(limit=limit))
-
-
-def rule(rule_id: str) -> Call[ShownRuleRecord]:
-    """One rule: its versions, who stands by them, and what came of it."""
-    return _get(ShownRuleRecord, "rules", rule_id)
-
-
-def root_causes(*, open_only: bool = False, limit: int = 100) -> Listing[ShownItem]:
-    """Root causes, the newest first; with `open_only`, those that nobody concluded yet."""
-    asked = query(open=open_only or None, limit=limit)
-    return Listing(path=path("root-causes"), page=shapes.RootCausePage, query=asked)
-
-
-def root_cause(item_id: str) -> Call[ShownItem]:
-    """One root cause as its ticket shows it, and what came of it."""
-    return _get(ShownItem, "root-causes", item_id)
-
-
-def tickets(
-    *, settled: bool = False, kind: str | None = None, about: str | None = None, limit: int = 100
-) -> Listing[shapes.TicketItem]:
-    """Questions to people: those that wait, or all."""
-    asked = query(settled=settled or None, kind=kind, about=about, limit=limit)
-    return Listing(path=path("tickets"), page=shapes.TicketPage, query=asked)
-
-
-def ticket(ticket_id: str) -> Call[ReviewView]:
-    """What a ticket shows, and every answer."""
-    return _get(ReviewView, "tickets", ticket_id)
-
-
-def open_ticket(
-    title: str,
-    shown: object,
-    *,
-    eligible_roles: Sequence[str],
-    requested_by: str | None = None,
-    about: str | None = None,
-    quorum: int = 1,
-    due_at: str | None = None,
-) -> Call[Ticket]:
-    """Ask people for an approval, as an operator in session; `shown` is a text, or a document shown canonically."""
-    asked = {"title": title, "shown": shown, "eligible_roles": tuple(eligible_roles), "quorum": quorum}
-    more = {"requested_by": requested_by, "about": about, "due_at": due_at}
-    return _post(Ticket, {**asked, **more}, "tickets")
-
-
-def answer_ticket(
-    ticket_id: str,
-    choice: str,
-    *,
-    seen: str,
-    reason: str = "",
-    body: Mapping[str, Any] | None = None,
-    signature: str | None = None,
-    answered_at: str | None = None,
-    if_match: str | None = None,
-) -> Call[DeskAnswer]:
-    """Answer in one's own session; `seen` is the hash of what the ticket showed.
-
-    With a key of one's own: `signature` (hex) over the message of `prepare_answer`, and its `answered_at`.
-    """
-    wanted = shapes.TicketAnswer(
-        choice=choice,
-        seen=seen,
-        reason=reason,
-        body=dict(body or {}),
-        signature=signature,
-        answered_at=answered_at,
-    )
-    return _post(DeskAnswer, wanted, "tickets", ticket_id, "answers", **_match(if_match))
-
-
-def services(
-    *, domain: str | None = None, answers: str | None = None, does: str | None = None, limit: int = 100
-) -> Listing[ServiceEntry]:
-    """Services that were found to serve what they declare."""
-    asked = query(domain=domain, answers=answers, does=does, limit=limit)
-    return Listing(path=path("services"), page=shapes.ServicePage, query=asked)
-
-
-def service(service_id: str) -> Call[shapes.ServiceView]:
-    """A service and its instances."""
-    return _get(shapes.ServiceView, "services", service_id)
-
-
-def principals(*, limit: int = 100) -> Listing[Principal]:
-    """Every principal of the tenant."""
-    return Listing(path=path("principals"), page=shapes.PrincipalPage, query=query(limit=limit))
-
-
-def principal(principal_id: str) -> Call[PrincipalView]:
-    """A principal with every version and its keys."""
-    return _get(PrincipalView, "principals", principal_id)
-
-
-def entries(*, kind: str | None = None, limit: int = 100) -> Listing[shapes.EntryItem]:
-    """Entries in order."""
-    return Listing(path=path("entries"), page=shapes.EntryPage, query=query(kind=kind, limit=limit))
-
-
-def entry(sequence_number: int) -> Call[shapes.EntryItem]:
-    """One entry."""
-    return _get(shapes.EntryItem, "entries", sequence_number)
-
-
-def search(*terms: str, limit: int = 100) -> Listing[shapes.EntryItem]:
-    """Entries that have every one of these terms, as `rule_id=R-1`, the oldest first."""
-    return Listing(path=path("search"), page=shapes.EntryPage, query=query(term=terms, limit=limit))
-
-
-def prove_search(*terms: str) -> Call[bytes]:
-    """The file that shows what a search finds and that it left nothing out, as far as indexes reach."""
-    return _get(bytes, "search", "proof", term=terms)
-
-
-def indexes(*, limit: int = 100) -> Listing[shapes.IndexItem]:
-    """Logged indexes, in order."""
-    return Listing(path=path("indexes"), page=shapes.IndexPage, query=query(limit=limit))
-
-
-def seal_index() -> Call[shapes.NewIndexes]:
-    """Index what no index covers yet, as an operator."""
-    return _post(shapes.NewIndexes, None, "indexes")
-
-
-def append(note: Mapping[str, Any], *, personal: Sequence[str] = ()) -> Call[shapes.EntryReceipt]:
-    """Append a note, as an operator."""
-    return _post(shapes.EntryReceipt, shapes.NewEntry(note=dict(note), personal=tuple(personal)), "entries")
-
-
-def checkpoints(*, limit: int = 100) -> Listing[shapes.CheckpointItem]:
-    """Signed checkpoints, the smallest first."""
-    return Listing(path=path("checkpoints"), page=shapes.CheckpointPage, query=query(limit=limit))
-
-
-def checkpoint(size: int | None = None) -> Call[shapes.CheckpointItem]:
-    """The checkpoint of that size, else the newest."""
-    return _get(shapes.CheckpointItem, "checkpoints", "latest" if size is None else size)
-
-
 def report(
     from_at: str,
     to: str | None = None,
@@ -489,11 +224,6 @@ def report(
     return _get(bytes, "reports", **asked)
 
 
-def sign_checkpoint() -> Call[shapes.CheckpointItem]:
-    """Sign the tree as it is now, as an operator."""
-    return _post(shapes.CheckpointItem, None, "checkpoints")
-
-
-def prove_entry(sequence_number: int) -> Call[dict[str, Any]]:
-    """Everything that proves an entry offline, but whom to trust; `assay verify` reads it."""
-    return _get(dict[str, Any], "proofs", sequence_number)
+def why(action: str, *, on: str | None = None, who: str | None = None) -> Call[Why]:
+    """Why one may, or may not, do this now: every requirement, and what would change it."""
+    return Call(method="GET", path=path("why"), answer=Why, query=query(action=action, on=on, who=who))

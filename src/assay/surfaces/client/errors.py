@@ -18,8 +18,6 @@ from assay.flows.errors import claims, delivery, identity, ledger, model, truth,
 from assay.kernel.errors import Blame, Error
 from assay.surfaces.http import errors as http_errors  # noqa: F401 - the same
 
-__all__ = ["ClientError", "ForeignAnswerError", "Problem", "ProblemError", "UnreachableNodeError", "problem_error"]
-
 _ELSEWHERE = "node"
 
 

@@ -12,8 +12,6 @@ from assay.surfaces.client.call import Asked, query
 from assay.surfaces.client.errors import ClientError, ForeignAnswerError, UnreachableNodeError
 from assay.surfaces.client.retry import wait_before
 
-__all__ = ["EVENTS_PATH", "Following"]
-
 EVENTS_PATH = "/api/v1/events"
 
 

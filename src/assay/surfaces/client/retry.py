@@ -6,8 +6,6 @@ GET, and POST under a key of its own: no answer came, 429, 503, or the first is 
 from assay.surfaces.client.call import Call
 from assay.surfaces.client.errors import ClientError, ProblemError, UnreachableNodeError
 
-__all__ = ["KEY_HEADER", "MOST_RETRIES", "headers_of", "wait_before"]
-
 KEY_HEADER = "idempotency-key"
 MOST_RETRIES = 4
 _FIRST_WAIT = 0.1

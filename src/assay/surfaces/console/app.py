@@ -34,8 +34,6 @@ from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.guard import OPEN
 from assay.surfaces.http.health import Readiness
 
-__all__ = ["create_console", "mount_console"]
-
 _ROUTES: tuple[ControllerRouterHandler, ...] = (
     assets.show_asset,
     login.show_login,

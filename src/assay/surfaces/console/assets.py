@@ -14,8 +14,6 @@ from litestar.response import Response
 from assay.surfaces.console.session import ANYBODY
 from assay.surfaces.http.errors import NoRouteError
 
-__all__ = ["Asset", "load_assets", "show_asset"]
-
 _TYPES = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",

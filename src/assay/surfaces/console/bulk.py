@@ -10,19 +10,15 @@ from litestar import Request, get, post
 from litestar.response import Response
 from msgspec import Struct
 
-from assay.flows.review.answer_bulk import MOST_AT_ONCE, BulkReport, Pick, answer_bulk, plan_bulk
-from assay.kernel.digest import parse_digest
+from assay.flows.review.answer_bulk import MOST_AT_ONCE, AnswerTickets, BulkReport, Pick, PlanAnswers
 from assay.kernel.errors import Error
-from assay.kernel.ids import parse_ticket_id
+from assay.operations.problem import problem_of
 from assay.review.kind import KIND_RULES, TicketKind
 from assay.review.queue import QueueFilter
 from assay.surfaces.console.errors import FormFieldError
 from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import SIGNED_IN, Form, GivenVisit, Visit, read_form
-from assay.surfaces.http.problem import problem_of
 from assay.surfaces.http.query import parse_query
-
-__all__ = ["BulkChoice", "BulkQuery", "answer_many", "plan_many", "show_bulk"]
 
 # A field for each ticket that stays ticked; its value is the hash of what was shown.
 _PICK = "pick."
@@ -87,33 +83,23 @@ async def _told(visit: Visit, form: Form, work: Callable[[], BulkReport]) -> Res
 def _plan(visit: Visit, form: Form) -> BulkReport:
     chosen, about = _chosen(form), form.find("about")
     wanted = QueueFilter(kind=chosen.kind, about=about or None)
-    return plan_bulk(
-        visit.desk.tools,
-        wanted,
-        chosen.choice,
-        reason=form.find("reason"),
-        credential=visit.token,
-        at=visit.desk.tools.clock.now(),
-    )
+    asked = PlanAnswers(choice=chosen.choice, filter=wanted, reason=form.find("reason"))
+    report: BulkReport = visit.perform("desk.bulk.plan", asked)
+    return report
 
 
 def _answer(visit: Visit, form: Form) -> BulkReport:
     chosen = _chosen(form)
-    picks = [
-        Pick(ticket_id=parse_ticket_id(name.removeprefix(_PICK)), seen=parse_digest(seen))
+    picks = tuple(
+        Pick(ticket_id=name.removeprefix(_PICK), seen=seen)
         for name, seen in form.fields.items()
         if name.startswith(_PICK)
-    ]
+    )
     if not picks:
         raise FormFieldError("expected at least one ticket that stays ticked, got none")
-    return answer_bulk(
-        visit.desk.tools,
-        picks,
-        chosen.choice,
-        reason=form.find("reason"),
-        credential=visit.token,
-        at=visit.desk.tools.clock.now(),
-    )
+    asked = AnswerTickets(choice=chosen.choice, picks=picks, reason=form.find("reason"))
+    report: BulkReport = visit.perform("desk.bulk.answer", asked)
+    return report
 
 
 def _chosen(form: Form) -> BulkChoice:

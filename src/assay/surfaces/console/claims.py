@@ -18,8 +18,6 @@ from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import GivenVisit
 from assay.surfaces.http.query import parse_query
 
-__all__ = ["BundlesQuery", "list_bundles", "show_bundle"]
-
 _PAGE = 50
 
 

@@ -7,8 +7,6 @@ from assay.review.kind import OnExpiry, TicketKind
 from assay.review.ticket import Ticket
 from assay.surfaces.console.times import moment
 
-__all__ = ["CONSEQUENCES", "silence_words", "who_decides"]
-
 CONSEQUENCES: Mapping[TicketKind, Mapping[str, str]] = MappingProxyType(
     {
         TicketKind.APPROVAL: {

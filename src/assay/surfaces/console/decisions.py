@@ -21,8 +21,6 @@ from assay.surfaces.http.query import parse_query
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.replay import Replay
 
-__all__ = ["DecisionsQuery", "download_proof", "list_decisions", "replay_decision", "show_decision"]
-
 _PAGE = 50
 
 

@@ -9,17 +9,14 @@ from msgspec import Struct
 
 from assay.delivery.conclude import CHOICES
 from assay.delivery.plugin import Category
-from assay.flows.delivery.inspect_delivery import show_item
+from assay.flows.delivery.root_causes import ShowRootCause, root_cause
 from assay.flows.verdicts.show_verdict import show_ticket_verdict
 from assay.identity.authorise import has_role
-from assay.kernel.canonical import canonical_json
 from assay.kernel.errors import Error
 from assay.review.kind import TicketKind
 from assay.review.ticket import Ticket
 from assay.surfaces.console.session import Form, Visit
 from assay.truth.status import FINAL_STATUSES
-
-__all__ = ["OVERRIDES", "about_path", "answer_body", "listed_sub_categories", "why_not"]
 
 # What ends a round, and nothing else: the truth room refuses any other.
 OVERRIDES = tuple(status.value for status in FINAL_STATUSES)
@@ -65,7 +62,7 @@ def _verdict_place(visit: Visit, ticket: Ticket) -> str:
 
 
 def _item_place(visit: Visit, ticket: Ticket) -> str:
-    found = show_item(visit.desk.tools, visit.tenant_id, ticket.about or "", viewer=visit.person)
+    found = root_cause(visit.desk.tools, visit.caller, ShowRootCause(item_id=ticket.about or ""))
     return f"/rules/{quote(found.item.rule.rule_id, safe='')}"
 
 
@@ -108,12 +105,12 @@ def listed_sub_categories(ticket: Ticket) -> dict[str, tuple[str, ...]]:
     return {CHOICES[category]: names for category, names in listed.items() if names}
 
 
-def answer_body(ticket: Ticket, form: Form, choice: str) -> str:
-    """What the ticket's kind asks for besides the choice, as canonical text."""
+def answer_body(ticket: Ticket, form: Form, choice: str) -> dict[str, str]:
+    """What the ticket's kind asks for besides the choice."""
     if ticket.kind is TicketKind.ROOT_CAUSE and choice in _CATEGORIES:
         told = {"failure_category": _CATEGORIES[choice].value, "siddhanta": form.find("reason")}
         optional = {name: form.find(name) for name in ("corrected_rule", "sub_category")}
-        return canonical_json(told | {name: value for name, value in optional.items() if value})
+        return told | {name: value for name, value in optional.items() if value}
     if ticket.kind is TicketKind.VALIDATION and choice == "override":
-        return canonical_json({"override_status": form.get("override_status")})
-    return "{}"
+        return {"override_status": form.get("override_status")}
+    return {}

@@ -1,4 +1,4 @@
-"""A draft of an answer, kept from the form of a ticket: for its writer alone, and in no ledger."""
+"""Drafts of answers, saved from the form of a ticket: for their writer alone, and in no ledger."""
 
 from typing import Any
 
@@ -6,26 +6,26 @@ from litestar import Request, post
 from litestar.params import FromPath
 from litestar.response import Response
 
-from assay.flows.review.keep_draft import DraftedReply, KeptDraft, drop_draft, keep_draft
+from assay.flows.review.keep_draft import DropDraft, KeepDraft, KeptDraft
 from assay.kernel.ids import parse_ticket_id
 from assay.surfaces.console.page import see_other
 from assay.surfaces.console.session import SIGNED_IN, Form, GivenVisit, read_form
 
-__all__ = ["change_draft", "drafted_form"]
-
 
 @post("/review/{ticket_id:str}/draft", opt=SIGNED_IN, status_code=303)
 async def change_draft(request: Request[Any, Any, Any], visit: GivenVisit, ticket_id: FromPath[str]) -> Response[Any]:
-    """Keep what is written so far, in place of what was kept before; or throw that away."""
+    """Save what is written so far, in place of the draft before; or delete that."""
     form, asked = await read_form(request, visit), parse_ticket_id(ticket_id)
-    tools, token = visit.desk.tools, visit.token
     if form.find("draft") == "drop":
-        await visit.desk.act(lambda: drop_draft(tools, asked, credential=token, at=tools.clock.now()))
+        await visit.desk.act(lambda: visit.perform("draft.drop", DropDraft(ticket_id=asked)))
     else:
-        reply = DraftedReply(
-            choice=form.find("choice") or None, reason=form.find("reason"), body=form.find("corrected_rule")
+        draft = KeepDraft(
+            ticket_id=asked,
+            choice=form.find("choice") or None,
+            reason=form.find("reason"),
+            body=form.find("corrected_rule"),
         )
-        await visit.desk.act(lambda: keep_draft(tools, asked, reply, credential=token, at=tools.clock.now()))
+        await visit.desk.act(lambda: visit.perform("draft.keep", draft))
     return see_other(f"/review/{asked}")
 
 

@@ -6,8 +6,6 @@ ConsoleError
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["ConsoleError", "FormFieldError"]
-
 
 class ConsoleError(Error):
     """The console refuses."""

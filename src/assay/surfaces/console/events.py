@@ -10,8 +10,6 @@ from assay.surfaces.console.session import GivenVisit
 from assay.surfaces.http.event_stream import PatientStream, Reader, follow, last_event_id
 from assay.surfaces.http.guard import SEE_ALL
 
-__all__ = ["stream_changes"]
-
 
 @get("/events")
 async def stream_changes(request: Request[Any, Any, Any], visit: GivenVisit) -> PatientStream:

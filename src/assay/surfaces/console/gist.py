@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from assay.kernel.errors import Error
 from assay.kernel.json_text import JsonValue, parse_json
 
-__all__ = ["gist_of"]
-
 _LONGEST = 400
 _MOST = 16
 # A text that is seen at a glance needs none.

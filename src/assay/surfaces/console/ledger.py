@@ -16,8 +16,6 @@ from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import READERS, GivenVisit, Visit
 from assay.surfaces.http.query import parse_query
 
-__all__ = ["LedgerQuery", "list_entries", "show_entry"]
-
 _PAGE = 50
 
 

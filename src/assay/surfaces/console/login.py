@@ -6,8 +6,7 @@ from litestar import Request, get, post
 from litestar.response import Response
 
 from assay.flows.errors.identity import NotSignedInError, ThrottledError
-from assay.flows.identity.attempt_log_in import attempt_log_in
-from assay.flows.identity.log_out import log_out
+from assay.flows.identity.sessions import UNKNOWN, LogOut, attempt_log_in, log_out
 from assay.identity.session import SessionRecord
 from assay.kernel.errors import TypeFormError
 from assay.kernel.ids import PrincipalId, TenantId, parse_principal_id, parse_tenant_id
@@ -27,13 +26,10 @@ from assay.surfaces.http.cookies import end_cookie, session_cookie, short_cookie
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.sender import sender_address
 
-__all__ = ["end_session", "show_login", "start_session"]
-
 _ENTROPY_BYTES = 32
 _FORM_SECONDS = 3600
 _REFUSAL = "No such person of this tenant, or another password."
 # Nobody: a name without its form is judged, counted and refused as any other that is unknown.
-_UNKNOWN = PrincipalId("unknown:unknown")
 
 
 @get("/login", opt=ANYBODY)
@@ -66,7 +62,7 @@ async def start_session(request: Request[Any, Any, Any]) -> Response[Any]:
 async def end_session(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[Any]:
     """The session is void from now on, whoever else may have its token."""
     await read_form(request, visit)
-    await visit.desk.act(lambda: log_out(visit.desk.tools, visit.token, at=visit.desk.tools.clock.now()))
+    await visit.desk.act(lambda: log_out(visit.desk.tools, visit.caller, LogOut()))
     done = see_other("/login")
     done.set_cookie(end_cookie(request))
     return done
@@ -82,7 +78,7 @@ def _who(form: Form, usual: str) -> tuple[TenantId, PrincipalId]:
     try:
         return parse_tenant_id(form.find("tenant") or usual), parse_principal_id(form.find("principal"))
     except TypeFormError:
-        return parse_tenant_id(usual), _UNKNOWN
+        return parse_tenant_id(usual), UNKNOWN
 
 
 def _form(

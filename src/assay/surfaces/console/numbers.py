@@ -5,8 +5,6 @@ import re
 from assay.flows.errors import NotFoundError
 from assay.kernel.merkle import MAX_SIZE
 
-__all__ = ["parse_number"]
-
 
 def parse_number(text: str) -> int:
     """The number of an entry; whatever else is asked for is not there."""

@@ -25,12 +25,10 @@ from assay import __version__
 from assay.flows.errors.identity import NotSignedInError
 from assay.kernel.errors import Error
 from assay.kernel.instant import render_instant
+from assay.operations.problem import problem_of
 from assay.surfaces.console.session import PREFIX, Visit, form_token
 from assay.surfaces.console.times import ago, moment
 from assay.surfaces.http.errors import HttpError, InternalError, NoRouteError
-from assay.surfaces.http.problem import problem_of
-
-__all__ = ["HEADERS", "answer_fault", "guard_headers", "render_page", "see_other"]
 
 # Nothing inline, nothing from elsewhere, nothing around us.
 _POLICY = (

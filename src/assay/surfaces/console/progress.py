@@ -1,17 +1,29 @@
-"""How reviewers get on: one's own figures, and everybody's for whoever looks after the desk."""
+"""Reviewer performance: one's own figures, and everybody's for admins, operators and auditors."""
 
-from litestar import get
+from typing import Any
+
+from litestar import Request, get
 from litestar.response import Response
+from msgspec import Struct
 
-from assay.flows.review.show_progress import show_progress
+from assay.flows.review.show_progress import ListProgress
 from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import SIGNED_IN, GivenVisit
+from assay.surfaces.http.query import parse_query
 
-__all__ = ["list_progress"]
+_PAGE = 100
+
+
+class ProgressQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`after` is where the page before ended."""
+
+    after: str = ""
 
 
 @get("/desk/progress", opt=SIGNED_IN)
-async def list_progress(visit: GivenVisit) -> Response[bytes]:
-    tools, tenant_id = visit.desk.tools, visit.tenant_id
-    rows = await visit.desk.run(lambda: show_progress(tools, tenant_id, viewer=visit.person, at=visit.at))
-    return render_page("progress.html", visit, rows=rows)
+async def list_progress(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
+    """A page of reviewers, by name."""
+    wanted = parse_query(ProgressQuery, request)
+    asked = ListProgress(limit=_PAGE, cursor=wanted.after or None)
+    page = await visit.desk.run(lambda: visit.perform("desk.progress", asked))
+    return render_page("progress.html", visit, rows=page.items, following=page.next)

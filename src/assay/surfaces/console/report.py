@@ -17,8 +17,6 @@ from assay.surfaces.console.session import READERS, GivenVisit, Visit
 from assay.surfaces.http.query import parse_query
 from assay.surfaces.report_form import MEDIA_TYPES, ReportForm, render_form
 
-__all__ = ["ReportQuery", "download_report", "show_report_form"]
-
 _DAYS = 30
 
 

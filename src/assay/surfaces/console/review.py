@@ -6,29 +6,33 @@ from litestar import Request, get, post
 from litestar.params import FromPath
 from litestar.response import Response
 from msgspec import Struct
+from msgspec.structs import asdict
 
-from assay.flows.review.act_review import Wish, act_review
-from assay.flows.review.answer_desk import answer_desk
-from assay.flows.review.claim_review import claim_wish, release_wish
-from assay.flows.review.comment_review import comment_wish
+from assay.flows.review.act_review import (
+    ActOnTicket,
+    AssignTicket,
+    ClaimTicket,
+    CommentTicket,
+    PrioritiseTicket,
+    ReleaseTicket,
+    UndoAnswer,
+)
+from assay.flows.review.answer_desk import AnswerTicket
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.review.keep_view import KeptView, find_view, list_views
-from assay.flows.review.place_review import assign_wish, priority_wish
-from assay.flows.review.show_queue import QueuePage, show_queue
-from assay.flows.review.show_ticket import DeskTicket, show_ticket
-from assay.flows.review.show_timeline import TimelineEntry, show_timeline
-from assay.flows.review.show_waiting import find_next, show_waiting
-from assay.flows.review.undo_answer import undo_wish
+from assay.flows.review.keep_view import KeptView, ListViews
+from assay.flows.review.show_queue import NextTicket, QueueChoice, QueuePage, filter_of, matcher, page_queue
+from assay.flows.review.show_ticket import DeskTicket, ShowTicket
+from assay.flows.review.show_timeline import TimelineEntry
 from assay.flows.verdicts.attest_verdict import attest_verdict
 from assay.identity.authorise import has_role
 from assay.kernel.digest import parse_digest
 from assay.kernel.errors import Error
-from assay.kernel.ids import TicketId, parse_principal_id, parse_ticket_id
+from assay.kernel.ids import TicketId, parse_ticket_id
 from assay.kernel.ledger import Receipt
+from assay.operations.problem import problem_of
 from assay.review.act import Priority
-from assay.review.draft import Reply
 from assay.review.kind import TicketKind
-from assay.review.queue import QueuedTicket, QueueFilter, QueueState
+from assay.review.queue import QueueFilter, QueueState
 from assay.review.sight import STEWARDS, require_steward
 from assay.review.ticket import Ticket
 from assay.surfaces.console.consequences import CONSEQUENCES, silence_words, who_decides
@@ -39,18 +43,7 @@ from assay.surfaces.console.gist import gist_of
 from assay.surfaces.console.page import render_page, see_other
 from assay.surfaces.console.session import SIGNED_IN, Form, GivenVisit, Visit, read_form
 from assay.surfaces.console.views import queue_filter
-from assay.surfaces.http.problem import problem_of
 from assay.surfaces.http.query import parse_query
-
-__all__ = [
-    "DeskQuery",
-    "TicketQuery",
-    "act_on_ticket",
-    "answer_ticket",
-    "go_to_next",
-    "list_tickets",
-    "show_desk_ticket",
-]
 
 _PAGE = 50
 _WITH_SETTLED = (QueueState.SETTLED, QueueState.ANY)
@@ -85,20 +78,18 @@ async def list_tickets(request: Request[Any, Any, Any], visit: GivenVisit) -> Re
     after = parse_ticket_id(wanted.after) if wanted.after else None
 
     def look() -> tuple[tuple[KeptView, ...], QueueFilter, QueuePage]:
-        views = list_views(desk.tools, visit.tenant_id, visit.person.id)
-        chosen = _chosen(visit, wanted)
-        show = show_waiting if wanted.mine else show_queue
-        page = show(
-            desk.tools,
-            visit.tenant_id,
+        views = visit.perform("views.list", ListViews()).items
+        tools, caller, choice = desk.tools, visit.permitted("desk.queue"), _choice(wanted)
+        chosen = filter_of(tools, caller, choice)
+        page = page_queue(
+            tools,
+            caller,
             chosen,
-            viewer=visit.person,
-            only=lambda row: _is_named(wanted, row),
+            only=matcher(tools, caller, choice, mine=bool(wanted.mine)),
             after=after,
             limit=_PAGE,
             # What was ever settled only grows, and nobody works through it.
             counted=chosen.state not in _WITH_SETTLED,
-            at=visit.at,
         )
         return views, chosen, page
 
@@ -121,19 +112,9 @@ async def list_tickets(request: Request[Any, Any, Any], visit: GivenVisit) -> Re
 @get("/desk/next", opt=SIGNED_IN, status_code=303)
 async def go_to_next(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[Any]:
     """The ticket that waits for this person `after` another, among those of a filter; where there is none, the desk."""
-    wanted, desk = parse_query(DeskQuery, request), visit.desk
-    after = parse_ticket_id(wanted.after) if wanted.after else None
-    found = await desk.run(
-        lambda: find_next(
-            desk.tools,
-            visit.tenant_id,
-            _chosen(visit, wanted),
-            viewer=visit.person,
-            only=lambda row: _is_named(wanted, row),
-            after=after,
-            at=visit.at,
-        )
-    )
+    wanted = parse_query(DeskQuery, request)
+    asked = NextTicket(**asdict(_choice(wanted)), after=wanted.after or None)
+    found = (await visit.desk.run(lambda: visit.perform("desk.next", asked))).ticket_id
     return see_other("/review?mine=yes" if found is None else f"/review/{found}")
 
 
@@ -184,39 +165,46 @@ def _answer(visit: Visit, ticket: Ticket, form: Form) -> Receipt:
             seen=seen,
             at=at,
         ).receipt
-    reply = Reply(choice=choice, seen=seen, reason=form.find("reason"), body=answer_body(ticket, form, choice))
-    done = answer_desk(tools, ticket.id, reply, credential=visit.token, at=at)
-    visit.desk.metrics.count_answer(done)
-    return done.answered.receipt
+    answer = AnswerTicket(
+        ticket_id=ticket.id,
+        choice=choice,
+        seen=seen,
+        reason=form.find("reason"),
+        body=answer_body(ticket, form, choice),
+    )
+    receipt: Receipt = visit.perform("ticket.answer", answer).answered.receipt
+    return receipt
 
 
 def _act(visit: Visit, ticket_id: TicketId, form: Form) -> Receipt:
-    tools = visit.desk.tools
-    wish, seen = _wish(visit, form), parse_digest(form.get("seen"))
-    return act_review(tools, ticket_id, wish, credential=visit.token, seen=seen, at=tools.clock.now()).receipt
+    operation, request = _asked(ticket_id, form)
+    receipt: Receipt = visit.perform(operation, request).receipt
+    return receipt
 
 
-def _wish(visit: Visit, form: Form) -> Wish:
-    tools, name = visit.desk.tools, form.get("act")
+def _asked(ticket_id: TicketId, form: Form) -> tuple[str, ActOnTicket]:
+    """The operation that a form asks for, and its request."""
+    name, seen = form.get("act"), form.get("seen")
     if name == "claim":
-        return claim_wish(tools)
+        return "ticket.claim", ClaimTicket(ticket_id=ticket_id, seen=seen)
     if name == "release":
         holder = form.find("holder")
-        return release_wish(parse_principal_id(holder) if holder else None)
+        return "ticket.release", ReleaseTicket(ticket_id=ticket_id, seen=seen, holder=holder or None)
     if name == "comment":
-        return comment_wish(tools, form.find("text"))
+        return "ticket.comment", CommentTicket(ticket_id=ticket_id, seen=seen, text=form.find("text"))
     if name == "undo":
-        return undo_wish(form.find("reason"))
-    return _placing(name, form)
+        return "ticket.undo", UndoAnswer(ticket_id=ticket_id, seen=seen, reason=form.find("reason"))
+    return _placing(name, ticket_id, seen, form)
 
 
-def _placing(name: str, form: Form) -> Wish:
-    """Whose it is, and how soon it should be looked at: for whoever looks after the desk."""
+def _placing(name: str, ticket_id: TicketId, seen: str, form: Form) -> tuple[str, ActOnTicket]:
+    """Assignment and priority, for the stewards of the desk."""
     if name == "assign":
         person, role = form.find("person"), form.find("role")
-        return assign_wish(person=parse_principal_id(person) if person else None, role=role or None)
+        return "ticket.assign", AssignTicket(ticket_id=ticket_id, seen=seen, person=person or None, role=role or None)
     if name == "prioritise" and form.find("priority") in set(Priority):
-        return priority_wish(Priority(form.find("priority")))
+        priority = Priority(form.find("priority"))
+        return "ticket.prioritise", PrioritiseTicket(ticket_id=ticket_id, seen=seen, priority=priority)
     raise FormFieldError(f"expected claim, release, comment, undo, assign or prioritise, got `{name[:80]}`")
 
 
@@ -230,11 +218,11 @@ class _Seen(NamedTuple):
 
 async def _look(visit: Visit, ticket_id: TicketId) -> _Seen:
     """As this person may see it: to whom it does not concern it is not there, and others' words may have to wait."""
-    tools, tenant_id = visit.desk.tools, visit.tenant_id
 
     def look() -> _Seen:
-        seen = show_ticket(tools, tenant_id, ticket_id, viewer=visit.person, at=visit.at)
-        steps = show_timeline(tools, tenant_id, ticket_id, viewer=visit.person)
+        asked = ShowTicket(ticket_id=ticket_id)
+        seen: DeskTicket = visit.perform("desk.ticket", asked)
+        steps = visit.perform("ticket.timeline", asked).items
         return _Seen(seen, steps, about_path(visit, seen.review.ticket))
 
     return await visit.desk.run(look)
@@ -280,11 +268,12 @@ def _may_place(visit: Visit, ticket: Ticket) -> bool:
     return True
 
 
-def _chosen(visit: Visit, wanted: DeskQuery) -> QueueFilter:
-    if wanted.view:
-        return find_view(visit.desk.tools, visit.tenant_id, visit.person.id, wanted.view).filter
-    return queue_filter(state=wanted.state, kind=wanted.kind, about=wanted.about)
-
-
-def _is_named(wanted: DeskQuery, row: QueuedTicket) -> bool:
-    return wanted.text.lower() in f"{row.ticket.title} {row.ticket.about or ''}".lower()
+def _choice(wanted: DeskQuery) -> QueueChoice:
+    chosen = queue_filter(state=wanted.state, kind=wanted.kind, about=wanted.about)
+    return QueueChoice(
+        state=chosen.state,
+        kind=chosen.kind,
+        about=chosen.about,
+        view=wanted.view or None,
+        text=wanted.text or None,
+    )

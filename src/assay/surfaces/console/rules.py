@@ -5,18 +5,19 @@ from litestar.params import FromPath
 from litestar.response import Response
 
 from assay.delivery.tally import Point
-from assay.flows.delivery.inspect_delivery import list_rules, show_rule
+from assay.flows.delivery.rules import ListRules, RuleLine, ShowRule, rule, rules
+from assay.flows.request import MOST_ITEMS
+from assay.flows.tools import Tools
+from assay.identity.caller import Caller
 from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import GivenVisit
-
-__all__ = ["list_rule_lines", "show_rule_record"]
 
 
 @get("/rules")
 async def list_rule_lines(visit: GivenVisit) -> Response[bytes]:
     """Those worth a look first."""
     desk = visit.desk
-    found = await desk.run(lambda: list_rules(desk.tools, visit.tenant_id))
+    found = await desk.run(lambda: _every_rule(desk.tools, visit.caller))
     rows = sorted(found, key=lambda one: (one.alert is None and one.item_id is None, one.rule_id))
     return render_page("rules.html", visit, rows=rows)
 
@@ -25,8 +26,20 @@ async def list_rule_lines(visit: GivenVisit) -> Response[bytes]:
 async def show_rule_record(visit: GivenVisit, rule_id: FromPath[str]) -> Response[bytes]:
     """Its text, its versions, who stands by them, and its outcomes over time."""
     desk = visit.desk
-    shown = await desk.run(lambda: show_rule(desk.tools, visit.tenant_id, rule_id.removeprefix("/")))
+    wanted = ShowRule(rule_id=rule_id.removeprefix("/"))
+    shown = await desk.run(lambda: rule(desk.tools, visit.caller, wanted))
     return render_page("rule.html", visit, shown=shown, columns=_columns(shown.series))
+
+
+def _every_rule(tools: Tools, caller: Caller) -> list[RuleLine]:
+    found: list[RuleLine] = []
+    cursor: str | None = None
+    while True:
+        page = rules(tools, caller, ListRules(limit=MOST_ITEMS, cursor=cursor))
+        found += page.items
+        cursor = page.next
+        if cursor is None:
+            return found
 
 
 def _columns(series: tuple[Point, ...]) -> list[list[float]]:

@@ -12,8 +12,6 @@ from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import GivenVisit
 from assay.surfaces.http.query import parse_query
 
-__all__ = ["ServicesQuery", "list_known_services"]
-
 
 class ServicesQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`needs` are names of bits with commas between them."""

@@ -16,38 +16,25 @@ from litestar.connection import ASGIConnection
 from litestar.di import NamedDependency
 from litestar.handlers import BaseRouteHandler
 from litestar.params import SkipValidation
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.flows.errors.identity import NotSignedInError
 from assay.flows.identity.authenticate import Authenticated, authenticate, require_session
 from assay.identity.authorise import has_role, require_role
 from assay.identity.browser import csrf_token
+from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
+from assay.kernel.trace import TRACE_BYTES, new_trace
+from assay.operations.table import BY_NAME
 from assay.surfaces.console.errors import FormFieldError
 from assay.surfaces.http.body import BODY_SECONDS
 from assay.surfaces.http.cookies import find_session_cookie
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.errors import BodyTimeError, CsrfError
 from assay.surfaces.http.guard import SEE_ALL
-
-__all__ = [
-    "ANYBODY",
-    "LOGIN_COOKIE",
-    "PREFIX",
-    "READERS",
-    "SIGNED_IN",
-    "Form",
-    "GivenVisit",
-    "Visit",
-    "admit_visit",
-    "find_visit",
-    "form_token",
-    "login_token",
-    "provide_visit",
-    "read_form",
-    "read_login",
-]
 
 PREFIX = "/console"
 LOGIN_COOKIE = "assay_login"
@@ -68,6 +55,14 @@ class Visit:
     caller: Authenticated
     token: str
     at: Instant
+
+    def perform(self, operation: str, request: Struct) -> Any:  # noqa: ANN401 - the operation's result
+        """Perform an operation for this person, with the permissions that every door asks for."""
+        return self.desk.dispatch.perform(BY_NAME[operation], self.permitted(operation), request).value
+
+    def permitted(self, operation: str) -> Caller:
+        """The person as the caller of an operation; raise where they may not perform it."""
+        return self.desk.dispatch.permit(BY_NAME[operation], self.caller)
 
     @property
     def person(self) -> Principal:
@@ -131,7 +126,8 @@ async def find_visit(connection: ASGIConnection[Any, Any, Any, Any]) -> Visit | 
         return None
     # An API key in the cookie is nobody's session, and only a session shows that a person is there.
     require_session(caller)
-    return Visit(desk=desk, caller=caller, token=token, at=at)
+    traced = replace(caller, trace=new_trace(desk.tools.entropy.token(TRACE_BYTES)))
+    return Visit(desk=desk, caller=traced, token=token, at=at)
 
 
 async def provide_visit(request: Request[Any, Any, Any]) -> Visit:

@@ -4,8 +4,6 @@ from datetime import datetime
 
 from assay.kernel.instant import parse_instant
 
-__all__ = ["ago", "moment"]
-
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 

@@ -14,8 +14,6 @@ from assay.surfaces.console.session import GivenVisit, Visit
 from assay.surfaces.http.query import parse_query
 from assay.truth.status import TruthStatus
 
-__all__ = ["StateQuery", "TruthQuery", "list_truth", "show_truth_map", "show_truth_state"]
-
 _PAGE = 100
 _MOST_CELLS = 5000
 

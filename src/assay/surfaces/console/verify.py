@@ -9,8 +9,6 @@ from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import ANYBODY, find_visit
 from assay.surfaces.http.desk import Desk
 
-__all__ = ["show_verify"]
-
 
 @get("/verify", opt=ANYBODY)
 async def show_verify(request: Request[Any, Any, Any]) -> Response[bytes]:

@@ -6,33 +6,30 @@ from urllib.parse import quote
 from litestar import Request, post
 from litestar.response import Response
 
-from assay.flows.review.keep_view import drop_view, keep_view
+from assay.flows.review.keep_view import DropView, KeepView
 from assay.review.kind import TicketKind
 from assay.review.queue import QueueFilter, QueueState
 from assay.surfaces.console.errors import FormFieldError
 from assay.surfaces.console.page import see_other
 from assay.surfaces.console.session import SIGNED_IN, Form, GivenVisit, read_form
 
-__all__ = ["forget_view", "queue_filter", "save_view"]
-
 
 @post("/desk/views", opt=SIGNED_IN, status_code=303)
 async def save_view(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[Any]:
-    """Keep the filter of the page under a name, in place of one's own of that name."""
+    """Save the filter of the page under a name, in place of one's own view of that name."""
     form = await read_form(request, visit)
-    tools, name = visit.desk.tools, form.get("name")
-    wanted, shared = _filter(form), form.find("shared") == "yes"
-    at = tools.clock.now()
-    await visit.desk.act(lambda: keep_view(tools, name, wanted, shared=shared, credential=visit.token, at=at))
+    name = form.get("name")
+    view = KeepView(name=name, filter=_filter(form), shared=form.find("shared") == "yes")
+    await visit.desk.act(lambda: visit.perform("view.keep", view))
     return see_other(f"/review?view={quote(name, safe='')}")
 
 
 @post("/desk/views/forget", opt=SIGNED_IN, status_code=303)
 async def forget_view(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[Any]:
-    """Forget a view of one's own."""
+    """Delete a saved view of one's own."""
     form = await read_form(request, visit)
-    tools, name = visit.desk.tools, form.get("name")
-    await visit.desk.act(lambda: drop_view(tools, name, credential=visit.token, at=tools.clock.now()))
+    name = form.get("name")
+    await visit.desk.act(lambda: visit.perform("view.drop", DropView(name=name)))
     return see_other("/review")
 
 

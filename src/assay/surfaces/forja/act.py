@@ -18,8 +18,6 @@ from assay.registry.tier import ActionLog, Refusal, Ruling, check_execution, dec
 from assay.surfaces.forja.call import Call
 from assay.surfaces.forja.service import Service
 
-__all__ = ["Gate"]
-
 _NOBODY = Grant(principal_id=PrincipalId("nobody:anonymous"), trust_mask=0, action_tier=0)
 # These are told to everybody: they say nothing about who would be allowed.
 _TOLD_TO_ALL = frozenset({Refusal.SELF_ESCALATION, Refusal.UNDECLARED})

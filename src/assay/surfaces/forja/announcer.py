@@ -17,8 +17,6 @@ from assay.registry.announce import AnnounceEvent, draft_announce, sign_announce
 from assay.registry.lease import DEFAULT_TTL_HOURS
 from assay.surfaces.forja.service import Service
 
-__all__ = ["Announcer"]
-
 _log = structlog.get_logger("assay.forja")
 _SEQUENCE = "announce"
 _HEARD = 300

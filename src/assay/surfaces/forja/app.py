@@ -13,6 +13,7 @@ import structlog
 from msgspec import Struct
 
 from assay.flows.registry.fire_switch import RESTORE_ROLES
+from assay.flows.request import FieldProblem
 from assay.identity.authorise import require_role
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import PrincipalId
@@ -45,20 +46,6 @@ from assay.surfaces.forja.reply import (
     problem,
     send_reply,
 )
-from assay.surfaces.http.errors import FieldProblem
-
-__all__ = [
-    "Accepted",
-    "Emitted",
-    "FireRequest",
-    "ForjaApp",
-    "RestoreRequest",
-    "Ruled",
-    "RulingRequest",
-    "SelfTested",
-    "SwitchPulled",
-    "SwitchRestored",
-]
 
 _CODEX = "/codex.json"
 _CARD = "/.well-known/agent-card.json"

@@ -13,8 +13,6 @@ from assay.registry.errors import InvalidRuleError
 from assay.surfaces.credential import credential_in
 from assay.surfaces.forja.reply import Scope
 
-__all__ = ["CURRENT", "Call", "wish_of"]
-
 
 @dataclass(slots=True, eq=False)
 class Call:

@@ -18,23 +18,8 @@ from collections.abc import Iterable, Sequence
 from typing import Self
 
 from assay.flows.errors.identity import NotSignedInError
+from assay.flows.request import FieldProblem
 from assay.kernel.errors import Blame, Error
-from assay.surfaces.http.errors import FieldProblem
-
-__all__ = [
-    "BadRequestError",
-    "ForjaError",
-    "ForjaFaultError",
-    "NoEndpointError",
-    "NoMethodError",
-    "NoTakerError",
-    "NotProvedError",
-    "NotYoursError",
-    "StrangeAnswerError",
-    "TooManyWatchersError",
-    "UnansweredError",
-    "UnreachableError",
-]
 
 NotProvedError = NotSignedInError
 

@@ -15,8 +15,6 @@ from assay.registry.discover import Index, build_index
 from assay.registry.fleet import FleetChange, FleetSnapshot, change_between, join_changes
 from assay.surfaces.forja.errors import TooManyWatchersError
 
-__all__ = ["FleetShelf"]
-
 _FRESH_SECONDS = 1.0
 _KEPT_CHANGES = 256
 _MOST_WATCHERS = 512

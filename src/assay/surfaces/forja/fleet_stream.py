@@ -15,8 +15,6 @@ from assay.surfaces.forja.fleet_shelf import FleetShelf
 from assay.surfaces.forja.reply import Receive, Scope, Send
 from assay.surfaces.forja.threads import in_thread
 
-__all__ = ["ALIVE_SECONDS", "stream_fleet"]
-
 # A comment in between shows both sides, and whoever stands between them, that the line is not dead.
 ALIVE_SECONDS = 15.0
 _PATIENCE_SECONDS = 30.0

@@ -22,8 +22,6 @@ from assay.registry.permission import mask_of
 from assay.surfaces.forja.errors import StrangeAnswerError, UnreachableError
 from assay.surfaces.forja.fleet_stream import ALIVE_SECONDS
 
-__all__ = ["FleetView", "Needs", "Waiting", "as_mask", "parse_network"]
-
 T = TypeVar("T", bound=Struct)
 # Bits as a mask, as names, or as one text of names.
 Needs: TypeAlias = int | str | Iterable[str]

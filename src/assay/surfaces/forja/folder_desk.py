@@ -26,8 +26,6 @@ from assay.registry.trip import Fired, Restored
 from assay.review.errors import NotEligibleError
 from assay.wiring import open_node
 
-__all__ = ["FolderDesk"]
-
 _DONE = 200
 _ACCEPTED = 202
 

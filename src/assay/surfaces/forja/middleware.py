@@ -15,8 +15,6 @@ from assay.surfaces.forja.reply import App, Message, Receive, Scope, Send, probl
 from assay.surfaces.forja.service import Service
 from assay.surfaces.forja.threads import in_thread
 
-__all__ = ["CountingMiddleware", "Rule"]
-
 Rule = Callable[[Call], None]
 _BROKE = 500
 

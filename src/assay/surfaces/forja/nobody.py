@@ -6,8 +6,6 @@ from assay.kernel.instant import Instant
 from assay.ports.service_desk import Caller
 from assay.registry.trip import Fired, Restored
 
-__all__ = ["NobodyDesk"]
-
 
 class NobodyDesk:
     """Implements `ports.service_desk.ServiceDesk` in the strict way."""

@@ -20,8 +20,6 @@ from assay.surfaces.forja.app import ForjaApp
 from assay.surfaces.forja.reply import Receive, Scope, Send
 from assay.surfaces.forja.service import Service
 
-__all__ = ["OwnService", "open_own"]
-
 _FRESH_SECONDS = 1.0
 
 

@@ -6,8 +6,6 @@ sending half a request and hanging up fifty times.
 
 from assay.surfaces.forja.reply import Message, Receive, Send
 
-__all__ = ["Passing"]
-
 _BROKE = 500
 
 

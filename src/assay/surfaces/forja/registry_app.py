@@ -6,6 +6,7 @@ GET fleet (the whole index, with a tag) fleet/watch (its changes, as they happen
 """
 
 import ipaddress
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs
 
@@ -19,6 +20,7 @@ from assay.flows.registry.leases import load_leases, parse_lease
 from assay.flows.registry.receive_announce import receive_announce
 from assay.flows.registry.service_desk import NodeDesk
 from assay.flows.registry.watch_service import load_fleet, watch_services
+from assay.flows.request import FieldProblem
 from assay.flows.tools import Tools
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId, TicketId
@@ -26,7 +28,7 @@ from assay.ports.service_client import ServiceClient
 from assay.registry.announce import AnnouncePolicy, Origin
 from assay.registry.discover import Index
 from assay.registry.errors import UnknownServiceError
-from assay.registry.lease import presence_at
+from assay.registry.lease import Lease, presence_at
 from assay.registry.manifest import DEFAULT_PREFIX
 from assay.registry.network import network_state
 from assay.registry.permission import mask_of, parse_mask
@@ -52,9 +54,8 @@ from assay.surfaces.forja.reply import (
     problem,
     send_reply,
 )
-from assay.surfaces.http.errors import FieldProblem
 
-__all__ = ["FiredTold", "FoundServices", "PeopleAsked", "RegistryApp", "RestoreTold"]
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _log = structlog.get_logger("assay.registry")
 _WATCH = "/fleet/watch"
@@ -80,6 +81,13 @@ class PeopleAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ticket_id: TicketId
 
 
+class HeardAnnounce(Lease, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The lease after an announce, whether the service is in the index now, and the reason."""
+
+    listed: bool
+    reason: str
+
+
 class FoundServices(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     services: tuple[str, ...]
 
@@ -92,6 +100,10 @@ class RegistryApp:
     tenant_id: TenantId
     own: OwnService
     policy: AnnouncePolicy = field(default_factory=AnnouncePolicy)
+    # From where announces need no signature; none unless the operator lists them.
+    unsigned_networks: tuple[Network, ...] = ()
+    # Why an announced address is not fetched from; None where it is.
+    find_refusal: Callable[[str], str | None] = lambda _url: None
     prefix: str = DEFAULT_PREFIX
     shelf: FleetShelf = field(init=False)
 
@@ -171,9 +183,26 @@ class RegistryApp:
         return self._explain(name, asked) if what == "explain" else self._service(name)
 
     def _announce(self, scope: Scope, body: bytes) -> Reply:
-        at = self.tools.clock.now()
-        lease = receive_announce(self.tools, self.tenant_id, body, origin=_origin(scope), policy=self.policy, at=at)
-        return Reply(status=202, content=msgspec.json.encode(lease))
+        at, address = self.tools.clock.now(), _sender(scope)
+        origin = Origin.LISTED if self._is_listed(address) else Origin.REMOTE
+        lease = receive_announce(
+            self.tools, self.tenant_id, body, origin=origin, policy=self.policy, at=at, address=address
+        )
+        listed = lease.service_id in self.index().entries and lease.offline_at is None
+        reason = "served as declared" if listed else self._why_not(lease)
+        return _json(HeardAnnounce(**msgspec.structs.asdict(lease), listed=listed, reason=reason), status=202)
+
+    def _is_listed(self, address: str | None) -> bool:
+        found = None if address is None else ipaddress.ip_address(address)
+        return found is not None and any(found in network for network in self.unsigned_networks)
+
+    def _why_not(self, lease: Lease) -> str:
+        """Why a service that was just heard is not in the index."""
+        if lease.offline_at is not None:
+            return "it said that it leaves"
+        if lease.base_url is None:
+            return "no address was announced"
+        return self.find_refusal(lease.base_url) or "it is listed once a look finds that it serves what it declares"
 
     def _tell_fired(self, scope: Scope, body: bytes) -> Reply:
         """By the service itself, proved by its API key: nobody else opens questions about it."""
@@ -244,15 +273,17 @@ def _methods(rest: str) -> set[str]:
     return {"GET"} if rest in _READ or rest.startswith("/services/") else set()
 
 
-def _origin(scope: Scope) -> Origin:
-    """As the socket says. What was handed on by a proxy comes from afar, wherever the proxy is and whatever it says."""
+def _sender(scope: Scope) -> str | None:
+    """The sender's address as the socket says; None behind a proxy, wherever it is and whatever it says."""
     if any(name in _HANDED_ON for name, _ in scope["headers"]):
-        return Origin.REMOTE
+        return None
     host = (scope.get("client") or ("",))[0]
     try:
-        return Origin.LOOPBACK if ipaddress.ip_address(host).is_loopback else Origin.REMOTE
+        address = ipaddress.ip_address(host)
     except ValueError:
-        return Origin.REMOTE
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return str(mapped or address)
 
 
 def _asked(scope: Scope) -> dict[str, str]:
@@ -282,5 +313,5 @@ def _tier(asked: dict[str, str]) -> int:
     return int(text)
 
 
-def _json(document: object) -> Reply:
-    return Reply(content=msgspec.json.encode(document))
+def _json(document: object, status: int = 200) -> Reply:
+    return Reply(status=status, content=msgspec.json.encode(document))

@@ -10,26 +10,11 @@ from msgspec import Struct
 
 from assay.kernel.errors import Blame, Error, JsonError
 from assay.kernel.json_text import Limits, parse_json
+from assay.operations.fields import find_problems
 from assay.registry.errors import DeniedError
-from assay.surfaces.fields import find_problems
 from assay.surfaces.forja.errors import BadRequestError, NoEndpointError, NoMethodError, UnansweredError
 from assay.surfaces.forja.threads import in_time
 from assay.surfaces.http.errors import BodyTimeError
-
-__all__ = [
-    "App",
-    "Message",
-    "Receive",
-    "Reply",
-    "Scope",
-    "Send",
-    "answer_in_time",
-    "answer_other",
-    "parse_body",
-    "problem",
-    "read_body",
-    "send_reply",
-]
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]

@@ -37,8 +37,6 @@ from assay.registry.manifest import Manifest, power_of
 from assay.registry.proof_scan import ProofPoint, point_of
 from assay.registry.trip import Fired, Restored, Switch, SwitchRule, active_tier, figures_of, judge, self_test
 
-__all__ = ["ATTEMPTS", "OWN", "Service", "ServiceRule"]
-
 # The file of a service belongs to one service alone; a node keeps its own under its tenant.
 OWN = TenantId("service")
 _TELL_AGAIN_SECONDS = 10.0

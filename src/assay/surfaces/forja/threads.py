@@ -12,8 +12,6 @@ from typing import TypeVar
 
 from assay.surfaces.forja.errors import UnansweredError
 
-__all__ = ["in_thread", "in_time"]
-
 T = TypeVar("T")
 _THREADS = 16
 _PATIENCE_SECONDS = 15.0

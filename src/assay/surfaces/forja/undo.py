@@ -16,8 +16,6 @@ from assay.registry.errors import AlreadyUndoneError, UndeclaredError, UnknownAc
 from assay.registry.tier import ActionLog, RollbackLog, check_rollback, require
 from assay.surfaces.forja.service import Service
 
-__all__ = ["Undo", "roll_back"]
-
 Undo = Callable[[LoggedAction], object]
 _ACTION, _BEGUN, _FAILED = "act_", "undo_", "undo_failed_"
 

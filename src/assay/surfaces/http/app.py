@@ -21,6 +21,7 @@ from assay.adapters.learn_types import learn_types
 from assay.config import Config
 from assay.flows.claims.gate_claims import Estimator
 from assay.flows.tools import Tools
+from assay.operations.table import TABLE
 from assay.ports.validator import Engines
 from assay.surfaces.console.app import mount_console
 from assay.surfaces.console.session import PREFIX
@@ -37,9 +38,6 @@ from assay.surfaces.http import (
     observations,
     policies,
     pramana,
-    pramana_lists,
-    pramana_peers,
-    pramana_rca,
     ski,
     ski_graph,
     ski_node,
@@ -56,12 +54,10 @@ from assay.surfaces.http.encoding import require_plain_body
 from assay.surfaces.http.guard import OPEN, guard, provide_caller, provide_credential
 from assay.surfaces.http.methods import NodeApp
 from assay.surfaces.http.problem import answer_problem
-from assay.surfaces.http.rate import RateLimit, limit_rate, tell_rate
+from assay.surfaces.http.rate import add_headers, limit_rate
 from assay.surfaces.http.registry import count_outcomes, mount_own, mount_registry, open_registry
-from assay.surfaces.http.v1.desk import DESK
+from assay.surfaces.http.v1.derive import derive_routes
 from assay.surfaces.http.v1.routes import V1
-
-__all__ = ["create_app", "every_route", "lead_to_console", "show_openapi"]
 
 
 class _NoPages(Router):
@@ -89,7 +85,7 @@ def create_app(
     """The HTTP interface of an open node; nothing is started and nothing is closed by it."""
     registry = open_registry(tools, config)
     desk = open_desk(tools, config, engines=engines, registry=registry, estimator=estimator)
-    readiness, stored, rate = health.Readiness(tools), metrics.StoredFigures(), RateLimit.of(config.http)
+    readiness, stored, rate = health.Readiness(tools), metrics.StoredFigures(), desk.dispatch.rate
 
     async def provide_desk() -> Desk:
         return desk
@@ -102,7 +98,7 @@ def create_app(
 
     app = NodeApp(
         route_handlers=[
-            *every_route(open_metrics=config.http.open_metrics),
+            *every_route(open_metrics=config.http.open_metrics, open_sovereignty=config.http.open_sovereignty),
             mount_registry(registry),
             mount_own(registry),
             mount_console(desk),
@@ -116,7 +112,7 @@ def create_app(
             "credential": Provide(provide_credential),
         },
         guards=[_let_in],
-        middleware=[metrics.measure_requests(desk.metrics), count_outcomes(registry.own), tell_rate(rate)],
+        middleware=[metrics.measure_requests(desk.metrics), count_outcomes(registry.own), add_headers(rate)],
         cors_config=_cors(config),
         exception_handlers={Exception: answer_problem},
         openapi_config=_openapi(),
@@ -153,9 +149,6 @@ _LEDGER: tuple[ControllerRouterHandler, ...] = (
     who.show_who,
     log.show_checkpoint,
     log.show_tile,
-    log.show_entry,
-    log.show_proof,
-    log.record_note,
 )
 _TRUTH: tuple[ControllerRouterHandler, ...] = (
     contracts.list_contracts,
@@ -196,7 +189,6 @@ _CLAIMS: tuple[ControllerRouterHandler, ...] = (
 _VERDICTS: tuple[ControllerRouterHandler, ...] = (
     ski_node.show_judge_health,
     ski_node.show_canary,
-    ski_node.show_sovereignty,
     ski_graph.load_knowledge_graph,
     ski.evaluate_telemetry,
     ski.list_recorded_verdicts,
@@ -208,31 +200,31 @@ _DELIVERY: tuple[ControllerRouterHandler, ...] = (
     pramana.answer_question,
     pramana.resume_held_answer,
     pramana.record_phala,
-    pramana_rca.list_rule_lines,
-    pramana_rca.show_rule_record,
-    pramana_rca.list_root_causes,
-    pramana_rca.show_root_cause,
-    pramana_rca.conclude_item,
-    pramana_rca.show_trace,
-    pramana_rca.show_pairs,
-    pramana_peers.show_peer,
-    pramana_peers.forward_foreign_phala,
-    pramana_lists.list_query_types,
-    pramana_lists.show_training_queue,
-    pramana_lists.list_short_answers,
-    pramana_lists.list_rule_alerts,
-    pramana_lists.list_reporting_sessions,
-    pramana_lists.show_reporting_session,
+    pramana.show_pairs,
+    pramana.forward_foreign_phala,
     events.stream_events,
     events.stream_sense,
-    events.emit_sense,
+    pramana.emit_sense,
 )
 
 
-def every_route(*, open_metrics: bool = False) -> list[ControllerRouterHandler]:
+def every_route(*, open_metrics: bool = False, open_sovereignty: bool = False) -> list[ControllerRouterHandler]:
     """In the order of the description; what is mounted beside them describes itself."""
     shown = metrics.open_metrics_route if open_metrics else metrics.show_metrics
-    return [shown, *_LEDGER, *_IDENTITY, *_TRUTH, *_TRUST, *_CLAIMS, *_VERDICTS, *_DELIVERY, *V1, *DESK]
+    attested = ski_node.open_sovereignty_route if open_sovereignty else ski_node.show_sovereignty
+    return [
+        shown,
+        attested,
+        *_LEDGER,
+        *_IDENTITY,
+        *_TRUTH,
+        *_TRUST,
+        *_CLAIMS,
+        *_VERDICTS,
+        *_DELIVERY,
+        *V1,
+        *derive_routes(TABLE),
+    ]
 
 
 # What a page of another origin may read of an answer besides its body.
@@ -244,6 +236,7 @@ _EXPOSED = (
     "assay-is-new",
     "assay-is-stale",
     "assay-sequence-number",
+    "assay-tickets",
     "assay-version",
     "etag",
     "link",

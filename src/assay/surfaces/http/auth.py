@@ -11,9 +11,8 @@ from litestar.di import NamedDependency
 from litestar.response import Response
 from msgspec import Meta, Struct
 
-from assay.flows.identity.attempt_log_in import attempt_log_in
 from assay.flows.identity.authenticate import Authenticated
-from assay.flows.identity.log_out import log_out
+from assay.flows.identity.sessions import UNKNOWN, LogOut, attempt_log_in, log_out
 from assay.identity.browser import csrf_token
 from assay.identity.session import LONGEST_SESSION_LIFETIME, SessionRecord
 from assay.kernel.errors import TypeFormError
@@ -26,20 +25,8 @@ from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import IN_SESSION, OPEN
 from assay.surfaces.http.sender import sender_address
 
-__all__ = [
-    "LoggedIn",
-    "LoggedOut",
-    "LoginRequest",
-    "SessionView",
-    "end_session",
-    "show_session",
-    "start_session",
-]
-
 _NO_STORE = {"cache-control": "no-store"}
 _LONGEST_SECONDS = int(LONGEST_SESSION_LIFETIME.total_seconds())
-# Nobody: a name that is no principal's is judged, counted and refused as any other that is unknown.
-_UNKNOWN = PrincipalId("unknown:unknown")
 
 
 class LoginRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -134,10 +121,10 @@ async def show_session(
     responses={200: described("the end of the session", kind=LoggedOut), **problems(400, 401, 403)},
 )
 async def end_session(
-    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
 ) -> Response[LoggedOut]:
     """The session is void from now on, whoever else may have its token."""
-    ended = await desk.act(lambda: log_out(desk.tools, credential, at=desk.tools.clock.now()))
+    ended = await desk.act(lambda: log_out(desk.tools, caller, LogOut()))
     told = LoggedOut(session_id=ended.session_id, ended_at=render_instant(ended.revoked_at))
     answer = Response(told, headers=_NO_STORE)
     answer.set_cookie(end_cookie(request))
@@ -149,7 +136,7 @@ def _who(asked: LoginRequest, usual: str) -> tuple[TenantId, PrincipalId]:
     try:
         return parse_tenant_id(asked.tenant_id or usual), parse_principal_id(asked.principal_id)
     except TypeFormError:
-        return parse_tenant_id(usual), _UNKNOWN
+        return parse_tenant_id(usual), UNKNOWN
 
 
 def _logged_in(record: SessionRecord, *, session_token: str | None, csrf: str | None) -> LoggedIn:

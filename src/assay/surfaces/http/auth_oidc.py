@@ -16,8 +16,6 @@ from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import OPEN
 
-__all__ = ["finish_login", "start_login"]
-
 _BINDING_COOKIE = "assay_oidc"
 _NO_STORE = {"cache-control": "no-store", "referrer-policy": "no-referrer"}
 

@@ -10,15 +10,14 @@ import msgspec
 from litestar import Request
 from msgspec import Struct
 
-from assay.kernel.json_text import Limits, parse_json
-from assay.surfaces.fields import find_problems
-from assay.surfaces.http.errors import BodySizeError, BodyTimeError, FieldsError, MediaTypeError
-
-__all__ = ["BODY_SECONDS", "MAX_DEPTH", "parse_body", "read_body", "read_long_body"]
+from assay.flows.request import FieldsError
+from assay.kernel.json_text import BODY_DEPTH, Limits, parse_json
+from assay.operations.fields import find_problems
+from assay.surfaces.http.errors import BodySizeError, BodyTimeError, MediaTypeError
 
 S = TypeVar("S", bound=Struct)
 
-MAX_DEPTH = 64
+MAX_DEPTH = BODY_DEPTH
 BODY_SECONDS = 60.0
 
 

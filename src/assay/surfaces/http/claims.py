@@ -46,17 +46,6 @@ from assay.surfaces.http.v1.claim_shapes import (
 from assay.surfaces.http.v1.common import changes
 from assay.surfaces.http.v1.evidence import keep_evidence
 
-__all__ = [
-    "BundleList",
-    "BundlesQuery",
-    "answer_json",
-    "attach_claims_evidence",
-    "gate_bundle",
-    "list_bundles",
-    "resume_bundle",
-    "show_bundle",
-]
-
 _HEADERS = {"cache-control": "no-store"}
 
 

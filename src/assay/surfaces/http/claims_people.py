@@ -14,7 +14,7 @@ from assay.flows.claims.release_claims_policy import PolicyRelease, release_clai
 from assay.flows.claims.show_claims import PoliciesView, list_claims_policies
 from assay.flows.identity.authenticate import Authenticated
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.review.inspect_review import ReviewView, inspect_review
+from assay.flows.review.show_ticket import ReviewView, ShowTicket, ticket
 from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
 from assay.kernel.digest import parse_digest
@@ -29,17 +29,6 @@ from assay.surfaces.http.guard import allow
 from assay.surfaces.http.v1.change import change, reply_json
 from assay.surfaces.http.v1.claim_shapes import GatedBundle, gated_answer
 from assay.surfaces.http.v1.common import changes
-
-__all__ = [
-    "AnsweredApproval",
-    "ApprovalRequest",
-    "GatePolicyRequest",
-    "OpenApproval",
-    "answer_approval",
-    "list_gate_policies",
-    "release_gate_policy",
-    "show_approval",
-]
 
 
 class OpenApproval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -92,12 +81,11 @@ async def show_approval(
     desk: GivenDesk, caller: NamedDependency[Authenticated], ticket_id: FromPath[str]
 ) -> Response[bytes]:
     """What people are asked about a bundle, exactly as an answer must have seen it: for whoever may answer it."""
-    tenant_id, now = caller.principal.tenant_id, desk.tools.clock.now()
 
     def look() -> ReviewView:
         wanted = parse_ticket_id(ticket_id)
         desk.tools.database.read(lambda unit: get_readable_ticket(unit, caller.principal, wanted))
-        return inspect_review(desk.tools, tenant_id, wanted, viewer=caller.principal, at=now)
+        return ticket(desk.tools, caller, ShowTicket(ticket_id=wanted))
 
     view = await desk.run(look)
     return answer_json(_open_approval(view.ticket, view.settlement.state, view.settlement.reason))

@@ -33,15 +33,6 @@ from assay.surfaces.http.v1.contract_shapes import (
 )
 from assay.truth.form import ObservationForm
 
-__all__ = [
-    "ContractList",
-    "ShownForm",
-    "list_contracts",
-    "release_new_contract",
-    "show_contract",
-    "show_contract_form",
-]
-
 _HEADERS = {"cache-control": "no-store"}
 
 

@@ -16,20 +16,6 @@ from assay.identity.session import SessionRecord
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.errors import CsrfError
 
-__all__ = [
-    "CSRF_HEADER",
-    "SESSION_COOKIE",
-    "end_cookie",
-    "find_session_cookie",
-    "is_own_host",
-    "is_secure",
-    "public_origin",
-    "require_own_page",
-    "session_cookie",
-    "session_cookie_name",
-    "short_cookie",
-]
-
 SESSION_COOKIE = "assay_session"
 CSRF_HEADER = "x-csrf-token"
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -19,9 +19,8 @@ from litestar.openapi.spec import (
 )
 from msgspec import Struct
 
-from assay.surfaces.http.problem import PROBLEM_TYPE, ProblemDetails
-
-__all__ = ["asks", "described", "operation", "problems", "schema_of", "takes"]
+from assay.operations.problem import PROBLEM_TYPE, ProblemDetails
+from assay.operations.schema import schema_of
 
 
 def described(
@@ -133,26 +132,3 @@ def _header_parameters(headers: Mapping[str, str]) -> list[Parameter]:
         Parameter(name=name, param_in="header", schema=text, description=words, required=False)
         for name, words in headers.items()
     ]
-
-
-def schema_of(kind: Any) -> Any:  # noqa: ANN401 - a JSON Schema of any type, which the document takes as it is
-    """Whole, without references: the document has its own place for those."""
-    found = msgspec.json.schema(kind, schema_hook=_anything)
-    return _whole(found, found.get("$defs", {}))
-
-
-def _anything(_kind: type) -> dict[str, Any]:
-    return {"description": "any JSON value"}
-
-
-def _whole(part: Any, definitions: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any part of a JSON Schema
-    if isinstance(part, list):
-        return [_whole(one, definitions) for one in part]
-    if not isinstance(part, dict):
-        return part
-    if "$ref" in part:
-        return _whole(definitions[part["$ref"].rpartition("/")[2]], definitions)
-    # Exact numbers are numbers in our JSON, whatever holds them in memory.
-    if part.get("format") == "decimal":
-        return {"type": "number"}
-    return {name: _whole(one, definitions) for name, one in part.items() if name != "$defs"}

@@ -2,40 +2,45 @@
 
 import threading
 from asyncio import Future
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from litestar.di import NamedDependency
 from litestar.params import SkipValidation
+from msgspec import Struct
 
 from assay.adapters.bus.fanout import Fanout
 from assay.config import Config
 from assay.flows.answer_once import KeyedRequest, Reply, RequestsInHand
 from assay.flows.claims.gate_claims import Estimator
-from assay.flows.delivery.count_outcome import Reported
-from assay.flows.delivery.report_outcome import Told, report_each, report_outcome
 from assay.flows.identity.authenticate import Authenticated, authenticate_each
 from assay.flows.tools import Tools
 from assay.flows.verdicts.answer_records import RecordRequest, answer_records
 from assay.flows.verdicts.decide_many import Asked
 from assay.flows.verdicts.evaluate_record import may_evaluate_together
 from assay.flows.verdicts.read_verdict import Decided
+from assay.identity.caller import Caller
+from assay.identity.principal import Principal
 from assay.identity.problem import Problem
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
+from assay.operations.dispatch import Dispatcher, Outcome
+from assay.operations.kinds import Operation
+from assay.operations.table import TABLE
 from assay.ports.database import Pending
 from assay.ports.validator import Engines
+from assay.registry.action import Tier
 from assay.surfaces.forja.registry_app import RegistryApp
 from assay.surfaces.http.errors import LoginsBusyError, NotReadyError, UndecidedError
 from assay.surfaces.http.figures import Metrics
 from assay.surfaces.http.gather import Gathering
 from assay.surfaces.http.patience import PATIENCE_SECONDS, Crew, GivenUpError, Pulse, wait_again, wait_patiently
-
-__all__ = ["Desk", "GivenDesk", "open_desk"]
+from assay.surfaces.http.rate import rate_of
 
 T = TypeVar("T")
+GatheredRequest: TypeAlias = tuple[Caller, Any, str | None]
 _READERS = 16
 _WRITERS = 4
 _PROBES = 4
@@ -46,9 +51,9 @@ _STRANGERS = 4
 _MOST_STRANGERS = 64
 _PROVERS = 2
 _COURTS = 4
-_REPORTERS = 2
+_GATHERERS = 2
 _TOGETHER = 32
-_SIGNALS_TOGETHER = 128
+_GATHERED = 128
 _SILENT = Problem(field="database", message=f"gave no answer within {PATIENCE_SECONDS:g} s")
 _AGAIN = Problem(field="request", message="it may take effect or not; with the same `Idempotency-Key` it does so once")
 
@@ -78,11 +83,13 @@ class Desk:
     strangers: Crew = field(default_factory=partial(Crew, "assay-log-in", _STRANGERS))
     visitors: Crew = field(default_factory=partial(Crew, "assay-oidc", _STRANGERS))
 
+    # Permissions, rates, idempotency and counts of every operation.
+    dispatch: Dispatcher
     proving: Gathering[str, Authenticated]
     # None where a model takes its time for each question, and is asked by several threads.
     judging: Gathering[RecordRequest, Reply] | None
-    # Answers None to what must be looked at alone.
-    reporting: Gathering[Told, Reported | None]
+    # Requests that share work and a commit, by the name of their operation.
+    gathered: Mapping[str, Gathering[GatheredRequest, Outcome]] = field(default_factory=dict)
     # None where no services announce themselves.
     registry: RegistryApp | None = None
     # None where no machine judges observations.
@@ -129,18 +136,20 @@ class Desk:
             raise answer
         return answer
 
-    async def report(self, content: bytes, credential: str, key: str | None = None) -> Reported:
-        """Count one signal; those that wait at the same time share a thread and a commit.
+    async def perform(self, operation: Operation, caller: Caller, request: Struct, key: str | None = None) -> Outcome:
+        """Perform an operation for a permitted caller on the threads of its crew.
 
-        One that may have its answer worked out again has a thread of its own, since that may take its time.
+        Without a key, requests of an operation that takes many at once share a thread and a commit with those that wait
+        at the same time; a request that it leaves out is performed alone.
         """
-        told = Told(content, credential, self.tools.clock.now(), key)
-        done = await _done(self.reporting.ask(told, self._wait_for_commit))
-        if done is not None:
-            return done
-        return await self.act(
-            lambda: report_outcome(self.tools, content, credential=credential, idempotency_key=key, at=told.at)
-        )
+        if key is None and operation.name in self.gathered:
+            gathering = self.gathered[operation.name]
+            done = await _done(gathering.ask((caller, request, None), self._wait_for_commit))
+            if done.value is not None:
+                return done
+        crew = operation.crew or ("act" if operation.writes or operation.rehearses else "read")
+        run = {"read": self.run, "act": self.act, "judge": self.judge, "report": self.draw_up, "log_in": self.admit}
+        return await run[crew](lambda: self.dispatch.perform(operation, caller, request, key=key))
 
     async def run(self, work: Callable[[], T]) -> T:
         """Do what waits for a disk on a thread, so that the loop goes on answering others."""
@@ -207,23 +216,46 @@ def open_desk(tools: Tools, config: Config, **more: Any) -> Desk:  # noqa: ANN40
     def judge(requests: Sequence[RecordRequest]) -> Sequence[Reply | Exception]:
         return answer_records(tools, requests)
 
-    def report(told: Sequence[Told]) -> Sequence[Reported | Exception | None]:
-        return report_each(tools, told)
+    registry: RegistryApp | None = more.get("registry")
 
+    def tier_left(principal: Principal) -> int:
+        return Tier.FULL if registry is None else registry.own.tier_left(f"{principal.tenant_id} {principal.id}")
+
+    metrics = Metrics(tools)
+    in_hand = RequestsInHand()
+    dispatch = Dispatcher(
+        tools=tools,
+        tier_left=tier_left,
+        rate=rate_of(config.http),
+        count=metrics.count_operation,
+        notice=metrics.notice,
+        in_hand=in_hand,
+    )
     # Some wait for their commit while others are judged.
     judging = Gathering(judge, name="assay-judge", threads=_COURTS, at_most=_TOGETHER)
+    # One for all: under one key, a route of the table and another one are the same request.
     return Desk(
         tools=tools,
         config=config,
-        metrics=Metrics(tools),
+        metrics=metrics,
+        dispatch=dispatch,
+        gathered={one.name: _gathering(dispatch, one) for one in TABLE if one.many is not None},
+        in_hand=in_hand,
         reading=Pulse(tools.database.facts),
         writing=Pulse(lambda: tools.database.write(lambda _unit: None)),
         fanout=Fanout(tools.database),
         proving=Gathering(prove, name="assay-prove", threads=_PROVERS, at_most=_TOGETHER),
         judging=judging if may_evaluate_together(tools) else None,
-        reporting=Gathering(report, name="assay-report", threads=_REPORTERS, at_most=_SIGNALS_TOGETHER),
         **more,
     )
+
+
+def _gathering(dispatch: Dispatcher, operation: Operation) -> Gathering[GatheredRequest, Outcome]:
+    def work(jobs: Sequence[GatheredRequest]) -> Sequence[Outcome | Exception]:
+        return dispatch.together(operation, jobs)
+
+    name = f"assay-{operation.name}"
+    return Gathering(work, name=name, threads=_GATHERERS, at_most=_GATHERED)
 
 
 # How a handler asks for it. It is ours and never from outside: nobody need look through all of it at each request.

@@ -1,6 +1,6 @@
 """The description of the interface as it is sent, OpenAPI 3.1: what Litestar made of the routes, and what it means.
 
-routes -> Litestar's document -> a value of a union is of any of its types -> Forja -> examples -> JSON, made once
+routes -> Litestar's document -> unions and tuples as they are meant -> Forja -> examples -> JSON, made once
 """
 
 from typing import Any
@@ -11,8 +11,6 @@ from litestar.serialization import encode_json
 from assay.surfaces.http.examples import show_examples
 from assay.surfaces.http.forja_document import add_forja
 
-__all__ = ["render_document"]
-
 _KEY = "assay.document"
 
 
@@ -21,7 +19,7 @@ def render_document(app: Litestar) -> bytes:
     known = app.state.get(_KEY)
     if isinstance(known, bytes):
         return known
-    document = _any_of(app.openapi_schema.to_schema())
+    document = _meant(app.openapi_schema.to_schema())
     add_forja(document)
     # Last: an example is shown as it was, whatever its members are called.
     show_examples(document)
@@ -30,10 +28,24 @@ def render_document(app: Litestar) -> bytes:
     return made
 
 
-def _any_of(part: Any) -> Any:  # noqa: ANN401 - any part of the document
+def _meant(part: Any) -> Any:  # noqa: ANN401 - any part of the document
     """Litestar says `oneOf`, exactly one: 20 is an integer and a number, and would be of neither."""
     if isinstance(part, list):
-        return [_any_of(one) for one in part]
+        return [_meant(one) for one in part]
     if not isinstance(part, dict):
         return part
-    return {"anyOf" if name == "oneOf" else name: _any_of(one) for name, one in part.items()}
+    found = {"anyOf" if name == "oneOf" else name: _meant(one) for name, one in part.items()}
+    return _tuple(found) if isinstance(found.get("prefixItems"), list) else found
+
+
+def _tuple(schema: dict[str, Any]) -> dict[str, Any]:
+    """Litestar does not say how long a tuple is. One of equal types is an array of that length, which more tools read.
+
+    Schemathesis itself cannot check an answer by `prefixItems`.
+    """
+    members = schema["prefixItems"]
+    sized = {**schema, "minItems": len(members), "maxItems": len(members)}
+    if not members or any(one != members[0] for one in members):
+        return sized
+    del sized["prefixItems"]
+    return {**sized, "items": members[0]}

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, cast
 import uvicorn
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
+from assay.surfaces.local_socket import is_own_user
+
 if TYPE_CHECKING:
     # Which one uvicorn takes depends on what is installed; they are made alike.
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-
-__all__ = ["HEAD_SECONDS", "DrainingServer", "parting"]
 
 _TICK_SECONDS = 0.1
 _TICKS_A_SECOND = 10
@@ -28,6 +28,20 @@ _TICKS_A_SECOND = 10
 HEAD_SECONDS = 30.0
 # For requests that are on their way over connections that are open already; who is idle for longer is let go.
 _LAST_SECONDS = 0.5
+
+
+def _checking_peers(kind: "type[HttpToolsProtocol]") -> "type[HttpToolsProtocol]":
+    """The protocol for a Unix socket: connections of other users are closed before anything is read."""
+
+    class LocalProtocol(kind):  # type: ignore[misc, valid-type]  # whichever class uvicorn uses
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            peer = transport.get_extra_info("socket")
+            if peer is None or not is_own_user(peer):
+                transport.abort()
+                return
+            super().connection_made(transport)
+
+    return LocalProtocol
 
 
 class DrainingServer(uvicorn.Server):
@@ -41,9 +55,11 @@ class DrainingServer(uvicorn.Server):
         *,
         drain_seconds: float,
         lost: threading.Event,
+        local: socket.socket | None = None,
     ) -> None:
         super().__init__(config)
         self._lost = lost
+        self._local = local
         self._ready = ready
         self._leaving = leaving
         self._drain_seconds = drain_seconds
@@ -58,8 +74,16 @@ class DrainingServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        if self.started and self._local is not None:
+            await self._listen_locally(self._local)
         if self.started:
             self._ready()
+
+    async def _listen_locally(self, bound: socket.socket) -> None:
+        """Serve the node's own socket too, to processes of this user alone."""
+        kind = _checking_peers(cast("type[HttpToolsProtocol]", self.config.http_protocol_class))
+        serve = partial(kind, self.config, self.server_state, self.lifespan.state)
+        self.servers.append(await asyncio.get_running_loop().create_unix_server(serve, sock=bound))
 
     async def on_tick(self, counter: int) -> bool:
         """End also when the writer stopped: nothing more can be acknowledged here."""

@@ -6,8 +6,6 @@ from litestar.connection import ASGIConnection
 
 from assay.surfaces.http.errors import ContentEncodingError
 
-__all__ = ["require_plain_body"]
-
 
 def require_plain_body(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
     """`http.content_encoding` for a body that was packed, before any of it is read."""

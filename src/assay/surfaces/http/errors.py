@@ -7,11 +7,8 @@ HttpError                http.refused
 ├── BodyTimeError        http.body_time
 ├── MediaTypeError       http.media_type
 ├── ContentEncodingError http.content_encoding
-├── FieldsError          http.fields         carries every problem at once
 ├── CsrfError            http.csrf
 ├── RequestKeyError      http.idempotency_key
-├── PreconditionError    http.precondition
-├── TooFastError         http.too_fast       carries the seconds to wait
 ├── LoginsBusyError      http.logins_busy
 ├── SenderGoneError      http.sender_gone
 ├── NotReadyError        http.not_ready      carries every problem at once
@@ -21,39 +18,8 @@ HttpError                http.refused
 
 from collections.abc import Sequence
 
-from msgspec import UNSET, Struct, UnsetType
-
 from assay.identity.problem import Problem, render_problems
 from assay.kernel.errors import Blame, Error
-
-__all__ = [
-    "BodySizeError",
-    "BodyTimeError",
-    "ContentEncodingError",
-    "CsrfError",
-    "FieldProblem",
-    "FieldsError",
-    "HttpError",
-    "InternalError",
-    "LoginsBusyError",
-    "MediaTypeError",
-    "MethodError",
-    "NoRouteError",
-    "NotReadyError",
-    "PreconditionError",
-    "RequestKeyError",
-    "SenderGoneError",
-    "TooFastError",
-    "UndecidedError",
-]
-
-
-class FieldProblem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is wrong where; `pointer` is the place in the body (RFC 6901), where it is about the body."""
-
-    field: str
-    message: str
-    pointer: str | UnsetType = UNSET
 
 
 class HttpError(Error):
@@ -106,39 +72,10 @@ class ContentEncodingError(HttpError):
     code = "http.content_encoding"
 
 
-class FieldsError(HttpError):
-    """Fields of a body are missing, unknown or wrong; all of them are listed."""
-
-    code = "http.fields"
-    blame = Blame.INPUT
-
-    def __init__(self, problems: Sequence[Problem | FieldProblem]) -> None:
-        super().__init__("; ".join(f"{problem.field}: {problem.message}" for problem in problems))
-        self.problems = tuple(problems)
-
-
 class RequestKeyError(HttpError):
     """An `Idempotency-Key` is not one that can be kept."""
 
     code = "http.idempotency_key"
-
-
-class PreconditionError(HttpError):
-    """The thing is not as the request wants it to be: it changed since it was read."""
-
-    code = "http.precondition"
-    blame = Blame.ANSWER
-
-
-class TooFastError(HttpError):
-    """The principal asks for more than its share; what was not answered had no effect."""
-
-    code = "http.too_fast"
-    blame = Blame.ANSWER
-
-    def __init__(self, message: str, *, seconds: int) -> None:
-        super().__init__(message)
-        self.seconds = seconds
 
 
 class LoginsBusyError(HttpError):

@@ -24,18 +24,6 @@ from assay.ports.events import OutboxEvent
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.errors import HttpError
 
-__all__ = [
-    "EVENT_STREAM",
-    "IDLE_SECONDS",
-    "SEND_SECONDS",
-    "LastEventIdError",
-    "PatientStream",
-    "Reader",
-    "Render",
-    "follow",
-    "last_event_id",
-]
-
 EVENT_STREAM = "text/event-stream"
 _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 IDLE_SECONDS = 15.0

@@ -1,34 +1,25 @@
-"""Events over HTTP: the tenant's whole stream as CloudEvents, SENSE as PRAMANA 7.3 has it, and SENSE of others.
+"""Events over HTTP: the tenant's whole stream as CloudEvents, and SENSE as PRAMANA 7.3 has it.
 
 GET /api/v1/events                   CloudEvents 1.0 over server-sent events, `Last-Event-ID` honoured
 GET /api/v2/pramana/sense/events     the same places, SENSE events alone, with exactly their four members
-POST /api/v2/pramana/sense/emit      a service tells an event of its own
 """
 
 from typing import Any
 
-from litestar import Request, get, post
+from litestar import Request, get
 from litestar.di import NamedDependency
-from litestar.response import Response
 from msgspec import Struct
 
-from assay.flows.answer_once import Reply
-from assay.flows.delivery.emit_event import Emitted, emit_event, is_sense, outbox_cloud_event
+from assay.flows.delivery.emit_event import SenseSignal, is_sense, outbox_cloud_event
 from assay.flows.identity.authenticate import Authenticated
-from assay.flows.tools import Tools
 from assay.kernel.cloudevent import CloudEvent, render_cloud_event
 from assay.ports.events import OutboxEvent
-from assay.surfaces.http.body import read_body
 from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.event_stream import EVENT_STREAM, PatientStream, Reader, Render, follow, last_event_id
 from assay.surfaces.http.guard import SEE_ALL, allow
 from assay.surfaces.http.pramana import PREFIX
 from assay.surfaces.http.query import Place, parse_query
-from assay.surfaces.http.v1.change import change, reply_json
-from assay.surfaces.http.v1.common import changes
-
-__all__ = ["EventsQuery", "SenseSignal", "emit_sense", "stream_events", "stream_sense"]
 
 _READ = allow(scope="events:read", roles=SEE_ALL)
 
@@ -41,15 +32,6 @@ class EventsQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     after: Place | None = None
     types: str | None = None
-
-
-class SenseSignal(Struct, frozen=True, kw_only=True):
-    """The members of PRAMANA 7.3; `type` and `event` are read for `event_type`."""
-
-    event_type: str
-    service: str
-    timestamp: str
-    payload: dict[str, Any]
 
 
 @get(
@@ -93,31 +75,6 @@ async def stream_sense(
 ) -> PatientStream:
     """Subscribe to SENSE without polling (PRAMANA 12.10); ids are those of `/api/v1/events`."""
     return await _stream(request, desk, caller, credential, lambda one: bytes(one.body) if is_sense(one) else None)
-
-
-@post(
-    f"{PREFIX}/sense/emit",
-    opt=allow(scope="pramana:emit"),
-    operation_class=changes(SenseSignal),
-    responses={
-        201: described("on disk, and told to whoever subscribed", kind=Emitted),
-        **problems(400, 401, 403, 409, 413, 415, 422),
-    },
-)
-async def emit_sense(
-    request: Request[Any, Any, Any],
-    desk: GivenDesk,
-    caller: NamedDependency[Authenticated],
-    credential: NamedDependency[str],
-) -> Response[bytes]:
-    """A service tells an event under its own name, and under no other."""
-    received = await read_body(request)
-    now = desk.tools.clock.now()
-
-    def emit(tools: Tools) -> Reply:
-        return reply_json(emit_event(tools, received, credential=credential, at=now), status=201)
-
-    return await change(request, desk, caller, received, emit)
 
 
 async def _stream(

@@ -10,8 +10,6 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-__all__ = ["EXAMPLES", "Exchange", "load_exchanges", "show_examples"]
-
 EXAMPLES = "examples.json"
 
 

@@ -11,11 +11,10 @@ from assay.flows.review.answer_review import Answered
 from assay.flows.tools import Tools
 from assay.flows.truth.compile_truth import CompiledTruth
 from assay.kernel.ids import TenantId
+from assay.kernel.ledger import Receipt
 from assay.ports.database import Unit
 from assay.ports.ledger_store import KeptCheckpoint
 from assay.surfaces.http.ski_figures import SkiFigures
-
-__all__ = ["Metrics"]
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
@@ -69,6 +68,13 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self.registry,
         )
+        self.operations = Histogram(
+            "assay_operation_seconds",
+            "Time to perform an operation, by its name and the code of its refusal",
+            ["operation", "code"],
+            buckets=_BUCKETS,
+            registry=self.registry,
+        )
         self.evaluations = Histogram(
             "ski_evaluation_duration_seconds",
             "Time to judge one record, its commit included",
@@ -77,6 +83,10 @@ class Metrics:
         )
         self.stored.register(_NodeFigures(tools))
         self.stored.register(SkiFigures(tools))
+
+    def count_operation(self, operation: str, code: str, seconds: float) -> None:
+        """Count an operation, through whichever door it came."""
+        self.operations.labels(operation=operation, code=code).observe(seconds)
 
     def count_observations(self, tenant_id: TenantId, **outcomes: int) -> None:
         """So many were `recorded`, so many `repeated`, so many `refused`; whichever door they came in by."""
@@ -89,10 +99,12 @@ class Metrics:
         self.votes.labels(tenant=tenant_id, vote_type=answered.answer.choice.upper()).inc()
         self.states.labels(tenant=tenant_id, cause="vote").inc(compiled is not None and compiled.is_new)
 
-    def count_answer(self, done: DeskAnswer) -> None:
-        """An answer on the desk; of all of them, votes are counted."""
-        if done.recount is not None:
-            self.count_vote(done.answered, done.recount.compiled)
+    def notice(self, value: object) -> None:
+        """Count what an operation returned, by its type: receipts of notes, and of answers on the desk, votes."""
+        if isinstance(value, Receipt):
+            self.appends.labels(tenant=value.tenant_id).inc()
+        if isinstance(value, DeskAnswer) and value.recount is not None:
+            self.count_vote(value.answered, value.recount.compiled)
 
 
 class _NodeFigures(Collector):

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from assay.operations.problem import PROBLEM_TYPE
+from assay.operations.schema import schema_of
 from assay.registry.cards import AgentCard
 from assay.registry.discover import Explanation, ServiceEntry
 from assay.registry.documents import CodexState, ProofDocument, SenseDocument, StateDocument, TrustDocument, UserTrust
@@ -29,11 +31,7 @@ from assay.surfaces.forja.app import (
     SwitchPulled,
     SwitchRestored,
 )
-from assay.surfaces.forja.registry_app import FiredTold, FoundServices, PeopleAsked, RestoreTold
-from assay.surfaces.http.describe import schema_of
-from assay.surfaces.http.problem import PROBLEM_TYPE
-
-__all__ = ["ENDPOINTS", "Endpoint", "add_forja"]
+from assay.surfaces.forja.registry_app import FiredTold, FoundServices, HeardAnnounce, PeopleAsked, RestoreTold
 
 _JSON = "application/json"
 _STREAM = "text/event-stream"
@@ -186,7 +184,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "POST",
         _at("/announce"),
         "A service announces itself, updates its announce or goes offline; the signature proves it.",
-        Lease,
+        HeardAnnounce,
         body=_Announce,
         status=202,
     ),

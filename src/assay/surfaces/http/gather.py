@@ -12,8 +12,6 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Generic, TypeVar
 
-__all__ = ["Gathering"]
-
 A = TypeVar("A")
 R = TypeVar("R")
 

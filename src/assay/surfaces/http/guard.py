@@ -11,37 +11,19 @@ from litestar.connection import ASGIConnection
 from litestar.di import NamedDependency
 from litestar.handlers import BaseRouteHandler
 from litestar.params import SkipValidation
+from msgspec.structs import replace
 
-from assay.flows.errors.identity import SessionRequiredError
-from assay.flows.identity.authenticate import Authenticated, Via
-from assay.identity.access import Needs, Requirement, Standing, check_access, find_unmet
+from assay.flows.identity.authenticate import Authenticated, refusal_of
+from assay.identity.access import Needs, Requirement, check_access, find_unmet
 from assay.identity.authorise import has_role, require_role
-from assay.identity.errors import DisabledError, OtherTenantError, RoleMissingError
+from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole, Principal
-from assay.kernel.errors import Blame, Error
 from assay.kernel.instant import Instant
+from assay.kernel.trace import TRACE_BYTES, find_trace, new_trace
 from assay.registry.action import Tier
-from assay.registry.errors import TierClosedError
 from assay.surfaces.http.desk import Desk, GivenDesk
-from assay.surfaces.http.errors import HttpError
 from assay.surfaces.http.proof import prove_caller
-
-__all__ = [
-    "IN_SESSION",
-    "OPEN",
-    "SEE_ALL",
-    "SIGNED_IN",
-    "ScopeMissingError",
-    "access_of",
-    "active_tier_of",
-    "allow",
-    "asker_of",
-    "guard",
-    "needs_of",
-    "provide_caller",
-    "provide_credential",
-    "whose",
-]
+from assay.surfaces.http.rate import TRACE_STATE
 
 # A route's `opt` that lets anybody in; health checks and the description of the interface, nothing else.
 OPEN = {"open": True}
@@ -53,26 +35,6 @@ SEE_ALL = (BuiltInRole.AUDITOR, BuiltInRole.OPERATOR, BuiltInRole.REVIEWER)
 _READING = frozenset({"GET", "HEAD"})
 _READ_SCOPES = (":read", ":query")
 _CREDENTIAL = "assay.credential"
-
-
-class ScopeMissingError(HttpError):
-    """The credential may not be used for this, whoever holds it."""
-
-    code = "identity.scope"
-    blame = Blame.ANSWER
-
-
-_REFUSALS: Mapping[str, type[Error]] = {
-    error.code: error
-    for error in (
-        DisabledError,
-        OtherTenantError,
-        RoleMissingError,
-        ScopeMissingError,
-        SessionRequiredError,
-        TierClosedError,
-    )
-}
 
 
 def allow(*, scope: str, roles: Iterable[str] | None = None, session: bool = False) -> dict[str, Any]:
@@ -91,16 +53,33 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     desk: Desk = connection.app.state.desk
     proof = await prove_caller(connection)
     needs = needs_of(handler.opt, str(connection.scope.get("method")))
-    tier = active_tier_of(desk, proof.caller.principal)
-    unmet = find_unmet(access_of(needs, proof.caller, active_tier=tier, at=desk.tools.clock.now()))
-    if unmet is not None:
-        raise _REFUSALS[str(unmet.code)](unmet.reason)
-    connection.scope["user"] = proof.caller
     connection.state[_CREDENTIAL] = proof.credential
+    caller = _traced(desk, connection, proof.caller)
+    operation = handler.opt.get("operation")
+    if operation is not None:
+        connection.scope["user"] = desk.dispatch.permit(operation, caller)
+        return
+    tier = active_tier_of(desk, caller.principal)
+    unmet = find_unmet(access_of(needs, caller, active_tier=tier, at=caller.at))
+    if unmet is not None:
+        raise refusal_of(unmet)
+    connection.scope["user"] = caller
+
+
+def _traced(desk: Desk, connection: ASGIConnection[Any, Any, Any, Any], caller: Caller) -> Caller:
+    """The caller of this request: now, under the trace id of `traceparent` or a new one."""
+    given = connection.headers.get("traceparent")
+    trace = None if given is None else find_trace(given)
+    if trace is None:
+        trace = new_trace(desk.tools.entropy.token(TRACE_BYTES))
+    connection.state[TRACE_STATE] = trace
+    return replace(caller, at=desk.tools.clock.now(), trace=trace)
 
 
 def needs_of(opt: Mapping[str, Any], method: str) -> Needs:
     """What a route asks for. Reading is tier 1, by method or by its scope, and everything else tier 2 (Forja)."""
+    if "tier" in opt:
+        return Needs(scope=opt["scope"], roles=opt["roles"], tier=opt["tier"], session=opt["session"])
     reads = method in _READING or str(opt["scope"]).endswith(_READ_SCOPES)
     tier = Tier.READ if reads else Tier.LOW_RISK_WRITE
     return Needs(scope=opt["scope"], roles=opt["roles"], tier=tier, session=opt.get("session", False))
@@ -118,13 +97,7 @@ def asker_of(principal: Principal) -> str:
 
 def access_of(needs: Needs, caller: Authenticated, *, active_tier: int, at: Instant) -> tuple[Requirement, ...]:
     """Every requirement of a route for this caller: what the guard refuses by, and what `/api/v1/why` shows."""
-    standing = Standing(
-        principal=caller.principal,
-        scopes=caller.scopes,
-        active_tier=active_tier,
-        has_session=caller.via is Via.SESSION,
-    )
-    return check_access(needs, standing, tenant_id=caller.principal.tenant_id, at=at)
+    return check_access(needs, caller.standing(active_tier), tenant_id=caller.principal.tenant_id, at=at)
 
 
 # Each asks for the one before it. Litestar gives dependencies that do not know of each other a task each, which costs

@@ -23,8 +23,6 @@ from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.errors import NotReadyError
 from assay.surfaces.http.guard import OPEN
 
-__all__ = ["Health", "Readiness", "is_alive", "is_ready"]
-
 _PATIENCE_SECONDS = 5.0
 # The route is open, so looking is cheap for whoever asks often.
 _FRESH_SECONDS = 1.0

@@ -7,8 +7,6 @@ from contextlib import suppress
 
 import structlog
 
-__all__ = ["LastCall"]
-
 _EXIT_OURS = 4
 _log = structlog.get_logger("assay.serve")
 

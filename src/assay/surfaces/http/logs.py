@@ -6,8 +6,6 @@ import sys
 import structlog
 from structlog.typing import Processor
 
-__all__ = ["log_as_json"]
-
 
 def log_as_json() -> None:
     """Set up logging for the whole process; only a command that serves does this."""

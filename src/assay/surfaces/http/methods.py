@@ -11,8 +11,6 @@ from litestar.types import LifeSpanReceive, LifeSpanScope, LifeSpanSend, Message
 
 from assay.surfaces.credential import VARY
 
-__all__ = ["HEAD_KEY", "NodeApp", "allow_of"]
-
 # Where a scope says that HEAD was asked for: a signature is over the method as it was sent.
 HEAD_KEY = "assay.is_head"
 # With whatever any answer here varies: in what form, to whom, and whether another page may read it.

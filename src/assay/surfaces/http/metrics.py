@@ -25,8 +25,6 @@ from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.figures import Metrics
 from assay.surfaces.http.guard import OPEN, allow
 
-__all__ = ["StoredFigures", "measure_requests", "open_metrics_route", "show_metrics"]
-
 _PATIENCE_SECONDS = 5.0
 _RESPONSES = {200: described("figures in the Prometheus text format", media_type="text/plain")}
 

@@ -30,17 +30,6 @@ from assay.surfaces.http.v1.change import change, reply_json
 from assay.surfaces.http.v1.common import changes
 from assay.truth.observation import Observation
 
-__all__ = [
-    "MOST_LINES",
-    "Intake",
-    "ObservationPage",
-    "ObservationQuery",
-    "ShownObservation",
-    "TooManyLinesError",
-    "list_observations",
-    "record_observations",
-]
-
 MOST_LINES = 10_000
 _JSON = "application/json"
 _LINES = "application/x-ndjson"

@@ -14,8 +14,6 @@ from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, WouldBlock
 
-__all__ = ["PATIENCE_SECONDS", "Crew", "GivenUpError", "Pulse", "wait_again", "wait_patiently"]
-
 T = TypeVar("T")
 # Whoever waits longer has the database looked at; work that takes its time goes on while that answers.
 PATIENCE_SECONDS = 10.0

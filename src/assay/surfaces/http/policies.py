@@ -26,17 +26,6 @@ from assay.surfaces.http.guard import allow
 from assay.surfaces.http.v1.change import change, reply_json
 from assay.surfaces.http.v1.common import changes
 
-__all__ = [
-    "PenaltyRequest",
-    "PenaltyTicket",
-    "PolicyList",
-    "PolicyRequest",
-    "ShownPolicy",
-    "ask_for_penalty",
-    "list_trust_policies",
-    "register_new_policy",
-]
-
 _HEADERS = {"cache-control": "no-store"}
 
 

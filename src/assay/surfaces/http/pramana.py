@@ -1,4 +1,4 @@
-"""PRAMANA over HTTP (sections 7 and 8): STATE, TRUST, a question with its marked answer, and PHALA.
+"""The routes of PRAMANA (sections 7, 8, 10, 13): each parses into an operation's request and renders its result.
 
 Every answer carries its annotation in the body and its level in the header `Pramana-Authenticity`.
 """
@@ -10,46 +10,45 @@ from litestar import Request, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.response import Response
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct
 
-from assay.delivery.annotate import HEADER, AnswerBody, render_body, render_header
-from assay.delivery.outcome import Outcome
+from assay.delivery.annotate import AnswerBody, render_body
+from assay.delivery.pair import TrainingPair
 from assay.delivery.state import PramanaState
-from assay.flows.answer_once import Reply
 from assay.flows.delivery.count_outcome import Reported
-from assay.flows.delivery.deliver_answer import Delivered, deliver_answer
-from assay.flows.delivery.inspect_delivery import show_state, show_trust
-from assay.flows.delivery.report_outcome import report_outcome
-from assay.flows.delivery.resume_answer import resume_answer
+from assay.flows.delivery.deliver_answer import AskQuestion
+from assay.flows.delivery.emit_event import EmitEvent, Emitted, SenseSignal
+from assay.flows.delivery.forward_outcome import Forwarded, ForwardOutcome
+from assay.flows.delivery.report_outcome import PhalaSignal, ReportOutcome
+from assay.flows.delivery.resume_answer import ResumeAnswer
+from assay.flows.delivery.service_state import ShowTrust, show_state
+from assay.flows.delivery.training import ExportPairs
 from assay.flows.errors import NotFoundError
 from assay.flows.identity.authenticate import Authenticated
-from assay.flows.tools import Tools
 from assay.kernel.ids import parse_tenant_id
+from assay.operations.delivery import (
+    ANSWER_ASK,
+    ANSWER_RESUME,
+    EVENT_EMIT,
+    OUTCOME_FORWARD,
+    OUTCOME_REPORT,
+    PAIRS_EXPORT,
+    TRUST_SHOW,
+)
+from assay.operations.dispatch import Outcome
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
-from assay.surfaces.http.guard import OPEN, SIGNED_IN, allow, whose
+from assay.surfaces.http.guard import OPEN
 from assay.surfaces.http.query import path_text
-from assay.surfaces.http.v1.change import change, find_key, reply_json
+from assay.surfaces.http.v1.change import find_key
 from assay.surfaces.http.v1.common import changes
-
-__all__ = [
-    "PREFIX",
-    "Asked",
-    "PhalaSignal",
-    "PramanaTrust",
-    "answer_question",
-    "at_floor",
-    "record_phala",
-    "resume_held_answer",
-    "show_entity_state",
-    "show_pramana_state",
-    "show_user_trust",
-]
+from assay.surfaces.http.v1.derive import opt_of
 
 PREFIX = "/api/v2/pramana"
 _JSON = "application/json"
 _NO_STORE = {"cache-control": "no-store"}
+_CREATED, _OK = 201, 200
 
 
 class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -73,26 +72,6 @@ class PramanaTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     can_query: tuple[str, ...]
     can_execute: tuple[str, ...]
     authenticity_level_floor: int
-
-
-class PhalaSignal(Struct, frozen=True, kw_only=True):
-    """The members of PRAMANA 7.4.1, and `answer_id` of an answer of this node; `rca_triggered` is read and ignored."""
-
-    signal_type: str
-    applied_by: str
-    outcome: Outcome
-    strands_available: tuple[str, ...]
-    authenticity_level: str
-    timestamp: str
-    rule_id: str | UnsetType = UNSET
-    rule_ids: tuple[str, ...] | UnsetType = UNSET
-    query_context: str | UnsetType = UNSET
-    strand_missing: tuple[str, ...] | UnsetType = UNSET
-    rca_triggered: bool | UnsetType = UNSET
-    two_wrong_flag: bool | UnsetType = UNSET
-    session_id: str | UnsetType = UNSET
-    batch_id: str | UnsetType = UNSET
-    answer_id: str | UnsetType = UNSET
 
 
 @get(
@@ -119,17 +98,14 @@ async def show_entity_state(desk: GivenDesk, entity_id: FromPath[str]) -> Respon
 
 @get(
     f"{PREFIX}/trust/{{user_id:str}}",
-    opt=SIGNED_IN,
+    opt=opt_of(TRUST_SHOW),
     responses={200: described("TRUST", kind=PramanaTrust), **problems(401, 403, 404, 409)},
 )
 async def show_user_trust(
     desk: GivenDesk, caller: NamedDependency[Authenticated], user_id: FromPath[str]
 ) -> Response[bytes]:
-    """TRUST of one principal: one's own, or anybody's for auditors, operators and reviewers."""
-    name = path_text(user_id)
-    whose(caller, name)
-    now = desk.tools.clock.now()
-    found = await desk.run(lambda: show_trust(desk.tools, caller.principal.tenant_id, name, at=now))
+    """TRUST of one principal: one's own; another's for those who may read `/api/v1/principals`."""
+    found = (await desk.perform(TRUST_SHOW, caller, ShowTrust(user_id=path_text(user_id)))).value
     told = PramanaTrust(
         user_id=found.principal.id,
         role=", ".join(found.principal.roles) or str(found.principal.kind),
@@ -143,7 +119,7 @@ async def show_user_trust(
 
 @post(
     f"{PREFIX}/query",
-    opt=allow(scope="pramana:query"),
+    opt=opt_of(ANSWER_ASK),
     operation_class=changes(Asked),
     status_code=200,
     responses={
@@ -155,33 +131,20 @@ async def show_user_trust(
     },
 )
 async def answer_question(
-    request: Request[Any, Any, Any],
-    desk: GivenDesk,
-    caller: NamedDependency[Authenticated],
-    credential: NamedDependency[str],
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
 ) -> Response[bytes]:
     """Ask; the answer is on record with its rules before it is sent, and its level is in the header too."""
-    received = await read_body(request)
-
-    def ask(tools: Tools) -> Reply:
-        wanted = parse_body(Asked, received)
-        done = deliver_answer(
-            tools,
-            wanted.query_type,
-            wanted.question,
-            credential=credential,
-            session_id=wanted.session_id,
-            nonce=wanted.nonce,
-            at=tools.clock.now(),
-        )
-        return _answered(done)
-
-    return await change(request, desk, caller, at_floor(received, caller), ask)
+    given, key = await read_body(request), find_key(request)
+    wanted = parse_body(Asked, given)
+    asked = AskQuestion(
+        query_type=wanted.query_type, question=wanted.question, session_id=wanted.session_id, nonce=wanted.nonce
+    )
+    return _answered(await desk.perform(ANSWER_ASK, caller, asked, key))
 
 
 @post(
     f"{PREFIX}/query/{{answer_id:str}}/resume",
-    opt=allow(scope="pramana:query"),
+    opt=opt_of(ANSWER_RESUME),
     operation_class=changes(),
     status_code=200,
     responses={
@@ -193,30 +156,16 @@ async def resume_held_answer(
     request: Request[Any, Any, Any],
     desk: GivenDesk,
     caller: NamedDependency[Authenticated],
-    credential: NamedDependency[str],
     answer_id: FromPath[str],
 ) -> Response[bytes]:
     """Ask for one's own answer that the gates held back, with what people answered meanwhile."""
-    name = path_text(answer_id)
-
-    def resume(tools: Tools) -> Reply:
-        return _answered(resume_answer(tools, name, credential=credential, at=tools.clock.now()))
-
-    return await change(request, desk, caller, at_floor(await request.body(), caller), resume)
-
-
-def at_floor(received: bytes, caller: Authenticated) -> bytes:
-    """What a kept answer is known by: with another floor than it was given at, the same request is another one."""
-    return b"%s\nfloor %d" % (received, caller.principal.authenticity_level_floor)
-
-
-def _answered(done: Delivered) -> Reply:
-    return Reply(status=200, body=render_body(done.body), headers={HEADER: render_header(done.body.annotation)})
+    asked = ResumeAnswer(answer_id=path_text(answer_id))
+    return _answered(await desk.perform(ANSWER_RESUME, caller, asked, find_key(request)))
 
 
 @post(
     f"{PREFIX}/phala",
-    opt=allow(scope="pramana:report"),
+    opt=opt_of(OUTCOME_REPORT),
     operation_class=changes(PhalaSignal),
     responses={
         200: described("it was counted before, under this key or with this content", kind=Reported),
@@ -225,28 +174,78 @@ def _answered(done: Delivered) -> Reply:
     },
 )
 async def record_phala(
-    request: Request[Any, Any, Any],
-    desk: GivenDesk,
-    caller: NamedDependency[Authenticated],
-    credential: NamedDependency[str],
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
 ) -> Response[bytes]:
     """Report what came of an answer; with an `Idempotency-Key` the same signal again counts once."""
-    received, key = await read_body(request), find_key(request)
-
-    def report(_tools: Tools) -> Reply:
-        # Signals of many senders share a commit, and each is known by its key already: no other note is needed.
-        tools = desk.tools
-        done = report_outcome(tools, received, credential=credential, idempotency_key=key, at=tools.clock.now())
-        return _counted(done)
-
-    async def plainly() -> Reply:
-        return _counted(await desk.report(received, credential))
-
-    return await change(request, desk, caller, received, report, is_repeatable=True, plainly=plainly)
+    asked, key = ReportOutcome(signal=await read_body(request), whole=True), find_key(request)
+    return _changed(await desk.perform(OUTCOME_REPORT, caller, asked, key))
 
 
-def _counted(done: Reported) -> Reply:
-    return reply_json(done, status=201 if done.is_new else 200)
+@post(
+    f"{PREFIX}/phala/foreign",
+    opt=opt_of(OUTCOME_FORWARD),
+    operation_class=changes(PhalaSignal),
+    responses={
+        201: described("what was counted here, and what waits for a person", kind=Forwarded),
+        **problems(400, 401, 403, 404, 409, 413, 415, 422),
+    },
+)
+async def forward_foreign_phala(
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
+) -> Response[bytes]:
+    """A peer forwards an outcome under its own rule ids; they are translated as agreed."""
+    asked, key = ForwardOutcome(signal=await read_body(request)), find_key(request)
+    return _changed(await desk.perform(OUTCOME_FORWARD, caller, asked, key))
+
+
+@get(
+    f"{PREFIX}/pairs",
+    opt=opt_of(PAIRS_EXPORT),
+    responses={
+        200: described("training pairs, in the order of their capture", kind=list[TrainingPair]),
+        **problems(401, 403),
+    },
+)
+async def show_pairs(desk: GivenDesk, caller: NamedDependency[Authenticated]) -> Response[bytes]:
+    """Training pairs exactly as PRAMANA 10.4 has them; outputs below the caller's floor are left out of them."""
+    found = await desk.perform(PAIRS_EXPORT, caller, ExportPairs())
+    return Response(found.value.body, media_type=_JSON, headers=_NO_STORE)
+
+
+@post(
+    f"{PREFIX}/sense/emit",
+    opt=opt_of(EVENT_EMIT),
+    operation_class=changes(SenseSignal),
+    responses={
+        201: described("on disk, and told to whoever subscribed", kind=Emitted),
+        **problems(400, 401, 403, 409, 413, 415, 422),
+    },
+)
+async def emit_sense(
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
+) -> Response[bytes]:
+    """A service tells an event under its own name, and under no other."""
+    asked, key = EmitEvent(event=await read_body(request)), find_key(request)
+    return _changed(await desk.perform(EVENT_EMIT, caller, asked, key))
+
+
+def _answered(outcome: Outcome) -> Response[bytes]:
+    """The body has the members of PRAMANA 8 alone; a header names the tickets that the answer waits for."""
+    response = _response(outcome, render_body(outcome.value.body), _OK)
+    if outcome.value.tickets:
+        response.headers["assay-tickets"] = ", ".join(one.ticket_id for one in outcome.value.tickets)
+    return response
+
+
+def _changed(outcome: Outcome) -> Response[bytes]:
+    return _response(outcome, msgspec.json.encode(outcome.value), _CREATED if outcome.is_new else _OK)
+
+
+def _response(outcome: Outcome, body: bytes, status: int) -> Response[bytes]:
+    headers = {**outcome.headers, **_NO_STORE}
+    if outcome.is_kept:
+        headers["assay-is-kept"] = "true"
+    return Response(body, status_code=status, media_type=_JSON, headers=headers)
 
 
 async def _state(desk: Desk, entity_id: str | None) -> Response[bytes]:

@@ -11,20 +11,24 @@ from litestar.connection import ASGIConnection
 from assay.flows.errors.identity import NotSignedInError
 from assay.flows.identity.admit_request import admit_request
 from assay.flows.identity.authenticate import Authenticated, render_signed
+from assay.identity.authorise import require_same_tenant
+from assay.identity.caller import Caller, anonymous_caller, local_caller
 from assay.identity.signed_request import (
     SIGNATURE_INPUT,
     SignedRequest,
     has_content_digest,
     parse_signed_request,
 )
+from assay.kernel.ids import parse_tenant_id
 from assay.surfaces.credential import asked_path, credential_in, signature_in
 from assay.surfaces.http.cookies import find_session_cookie, is_own_host, public_origin, require_own_page
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.errors import BodySizeError
 from assay.surfaces.http.methods import HEAD_KEY
+from assay.surfaces.http.sender import sender_address
 
-__all__ = ["Proof", "find_bearer", "prove_caller"]
-
+# Over the node's own socket, the tenant in which its operator acts.
+TENANT_HEADER = "assay-tenant"
 _Connection = ASGIConnection[Any, Any, Any, Any]
 
 
@@ -42,11 +46,37 @@ async def prove_caller(connection: _Connection) -> Proof:
         return await _prove_signed(desk, connection)
     token = find_bearer(connection)
     if token is None:
+        if is_local(connection):
+            return Proof(_operator(desk, connection), "")
         token = find_session_cookie(connection)
         if token is None:
             raise NotSignedInError("expected one of `Authorization: Bearer …` and `x-api-key`")
         require_own_page(connection, token)
-    return Proof(await desk.prove(token), token)
+    caller = await desk.prove(token)
+    named = connection.headers.get(TENANT_HEADER)
+    if named is not None:
+        require_same_tenant(caller.principal, parse_tenant_id(named))
+    return Proof(caller, token)
+
+
+def is_local(connection: _Connection) -> bool:
+    """Whether the request came over the node's own socket, which has a path and no port."""
+    server = connection.scope.get("server")
+    return server is not None and server[1] is None
+
+
+def anonymous(request: Request[Any, Any, Any], desk: Desk) -> Caller:
+    """The caller of an open operation: the operator over the node's own socket, else an address."""
+    if is_local(request):
+        return _operator(desk, request)
+    tenant_id = parse_tenant_id(request.headers.get(TENANT_HEADER) or desk.config.node.tenant)
+    return anonymous_caller(tenant_id, sender_address(request), at=desk.tools.clock.now())
+
+
+def _operator(desk: Desk, connection: _Connection) -> Caller:
+    """The operator of the folder, in the tenant that the request names or the node's own."""
+    named = connection.headers.get(TENANT_HEADER) or desk.config.node.tenant
+    return local_caller(parse_tenant_id(named), at=desk.tools.clock.now())
 
 
 def find_bearer(connection: _Connection) -> str | None:

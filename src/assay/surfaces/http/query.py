@@ -12,12 +12,10 @@ from msgspec import Meta, Struct
 from msgspec.structs import FieldInfo, fields
 
 from assay.flows.errors import NotFoundError
+from assay.flows.request import FieldsError
 from assay.identity.problem import Problem
 from assay.kernel.instant import Instant, parse_instant
-from assay.surfaces.fields import find_form_problem
-from assay.surfaces.http.errors import FieldsError
-
-__all__ = ["PageSize", "Place", "cut_page", "parse_moment", "parse_query", "path_text"]
+from assay.operations.fields import find_form_problem
 
 P = TypeVar("P")
 S = TypeVar("S", bound=Struct)
@@ -33,7 +31,12 @@ Place = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 
 def parse_query(kind: type[S], request: Request[Any, Any, Any]) -> S:
     """A value of the route's type, or `http.fields` with everything that is wrong."""
-    given = request.query_params.dict()
+    return parse_query_of(kind, request)
+
+
+def parse_query_of(kind: type[S], request: Request[Any, Any, Any], *, without: Sequence[str] = ()) -> S:
+    """The same, leaving out parameters that the caller reads by itself."""
+    given = {name: texts for name, texts in request.query_params.dict().items() if name not in without}
     known = {info.encode_name: info for info in fields(kind)}
     problems = [problem for name, info in known.items() for problem in _problems(info, given.get(name, []))]
     problems += [Problem(field=name[:80], message="expected no such parameter") for name in given if name not in known]

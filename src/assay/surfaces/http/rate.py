@@ -1,14 +1,11 @@
 """How often a principal may ask: a bucket of tokens for each, and headers that say how many are left.
 
-guard -> a token, or 429 with `Retry-After`;   every answer -> `RateLimit`, `RateLimit-Policy` (IETF httpapi draft)
+guard -> a token, or 429 with `Retry-After`;   every answer -> `RateLimit`, `RateLimit-Policy` (IETF httpapi draft),
+and the `traceparent` of the request
 Buckets are this process's own: behind several, a principal has as many shares as there are processes.
 """
 
-import math
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from time import monotonic
 from typing import Any
 
 from litestar.connection import ASGIConnection
@@ -17,58 +14,16 @@ from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from assay.config.http import HttpConfig
 from assay.flows.identity.authenticate import Authenticated
-from assay.surfaces.http.errors import TooFastError
+from assay.kernel.trace import SPAN_BYTES, TraceId, render_traceparent
+from assay.operations.rate import RateLimit
 
-__all__ = ["RateLimit", "limit_rate", "tell_rate"]
-
-# Buckets that nobody used for long are full, and as good as none.
-_MOST_BUCKETS = 100_000
-_NAME = "principal"
 _STATE = "assay.rate"
+# Where a request's own state has its trace id.
+TRACE_STATE = "assay.trace"
 
 
-@dataclass(slots=True)
-class _Bucket:
-    tokens: float
-    at: float
-
-
-@dataclass(slots=True)
-class RateLimit:
-    """`requests` in each `seconds` for each principal; used on the event loop alone, so nothing is locked."""
-
-    requests: int
-    seconds: int
-    clock: Callable[[], float] = monotonic
-    _buckets: OrderedDict[tuple[str, str], _Bucket] = field(default_factory=OrderedDict)
-
-    @classmethod
-    def of(cls, config: HttpConfig) -> "RateLimit | None":
-        return cls(config.rate_requests, config.rate_seconds) if config.rate_requests else None
-
-    @property
-    def policy(self) -> str:
-        return f'"{_NAME}";q={self.requests};w={self.seconds}'
-
-    def take(self, who: tuple[str, str]) -> str:
-        """One token: the `RateLimit` header of the answer; without one, `http.too_fast`."""
-        bucket, rate = self._filled(who), self.requests / self.seconds
-        if bucket.tokens < 1:
-            wait = math.ceil((1 - bucket.tokens) / rate)
-            raise TooFastError(f"expected at most {self.requests} requests in {self.seconds} s", seconds=wait)
-        bucket.tokens -= 1
-        full_in = math.ceil((self.requests - bucket.tokens) / rate)
-        return f'"{_NAME}";r={int(bucket.tokens)};t={full_in}'
-
-    def _filled(self, who: tuple[str, str]) -> _Bucket:
-        now = self.clock()
-        bucket = self._buckets.pop(who, None) or _Bucket(self.requests, now)
-        bucket.tokens = min(self.requests, bucket.tokens + (now - bucket.at) * self.requests / self.seconds)
-        bucket.at = now
-        self._buckets[who] = bucket
-        while len(self._buckets) > _MOST_BUCKETS:
-            self._buckets.popitem(last=False)
-        return bucket
+def rate_of(config: HttpConfig) -> RateLimit | None:
+    return RateLimit(config.rate_requests, config.rate_seconds) if config.rate_requests else None
 
 
 async def limit_rate(connection: ASGIConnection[Any, Any, Any, Any], _handler: BaseRouteHandler) -> None:
@@ -78,23 +33,25 @@ async def limit_rate(connection: ASGIConnection[Any, Any, Any, Any], _handler: B
     if limit is None or not isinstance(caller, Authenticated):
         return
     # Also told with the refusal itself.
-    connection.scope["state"][_STATE] = f'"{_NAME}";r=0;t={limit.seconds}'
+    connection.scope["state"][_STATE] = limit.exhausted
     connection.scope["state"][_STATE] = limit.take((caller.principal.tenant_id, caller.principal.id))
 
 
-def tell_rate(limit: RateLimit | None) -> Callable[[ASGIApp], ASGIApp]:
-    """Litestar's middleware that adds the headers, to streams and refusals too."""
+def add_headers(limit: RateLimit | None) -> Callable[[ASGIApp], ASGIApp]:
+    """Litestar's middleware that adds rate and trace to every answer, to streams and refusals too."""
+    policy = b"" if limit is None else limit.policy.encode()
 
     def wrap(app: ASGIApp) -> ASGIApp:
-        if limit is None:
-            return app
-
         async def told(scope: Scope, receive: Receive, send: Send) -> None:
             async def add(message: Message) -> None:
-                left = scope.get("state", {}).get(_STATE)
-                if message["type"] == "http.response.start" and left is not None:
-                    headers = ((b"ratelimit-policy", limit.policy.encode()), (b"ratelimit", left.encode()))
-                    message["headers"] = [*message.get("headers", ()), *headers]
+                if message["type"] == "http.response.start":
+                    state = scope.get("state", {})
+                    headers = list(message.get("headers", ()))
+                    if (left := state.get(_STATE)) is not None:
+                        headers += (b"ratelimit-policy", policy), (b"ratelimit", left.encode())
+                    if (trace := state.get(TRACE_STATE)) is not None:
+                        headers.append((b"traceparent", trace_header(trace).encode()))
+                    message["headers"] = headers
                 await send(message)
 
             await app(scope, receive, add)
@@ -102,3 +59,9 @@ def tell_rate(limit: RateLimit | None) -> Callable[[ASGIApp], ASGIApp]:
         return told
 
     return wrap
+
+
+def trace_header(trace: TraceId) -> str:
+    """The `traceparent` of an answer; the node has one span for each trace, named by the first half of its id."""
+    first, second = bytes.fromhex(trace)[:SPAN_BYTES], bytes.fromhex(trace)[SPAN_BYTES:]
+    return render_traceparent(trace, first if any(first) else second)

@@ -1,12 +1,15 @@
 """The node as a registry and as one of its own services: the protocol's endpoints as they are, and their rounds."""
 
 from collections.abc import Callable
+from functools import partial
+from ipaddress import ip_network
 
 from litestar import asgi
 from litestar.enums import ScopeType
 from litestar.handlers import ASGIRouteHandler
 from litestar.types import ASGIApp, Receive, Scope, Send
 
+from assay.adapters.outgoing import OutgoingGuard, UnreachableAddressError
 from assay.config import Config
 from assay.flows.errors.delivery import AnswererError
 from assay.flows.identity.authenticate import Authenticated
@@ -21,17 +24,6 @@ from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.guard import OPEN, asker_of
 from assay.surfaces.http.problem import REFUSED_WITH
 
-__all__ = [
-    "SWITCH_SECONDS",
-    "WATCH_SECONDS",
-    "count_outcomes",
-    "mount_own",
-    "mount_registry",
-    "open_registry",
-    "tend_switch",
-    "watch_registry",
-]
-
 WATCH_SECONDS = 5
 SWITCH_SECONDS = 1
 _USUAL_PORT = 4585
@@ -44,8 +36,28 @@ def open_registry(tools: Tools, config: Config) -> RegistryApp:
     tenant_id = parse_tenant_id(config.node.tenant)
     own = open_own(tools, tenant_id, port=config.http.port or _USUAL_PORT)
     heard = config.registry
-    policy = AnnouncePolicy(allow_unsigned=heard.allow_unsigned, max_skew_seconds=heard.max_skew_seconds)
-    return RegistryApp(tools=tools, tenant_id=tenant_id, own=own, policy=policy)
+    return RegistryApp(
+        tools=tools,
+        tenant_id=tenant_id,
+        own=own,
+        policy=AnnouncePolicy(max_skew_seconds=heard.max_skew_seconds),
+        unsigned_networks=tuple(ip_network(one, strict=False) for one in heard.unsigned_networks),
+        find_refusal=partial(_find_refusal, _guard(config)),
+    )
+
+
+def _guard(config: Config) -> OutgoingGuard:
+    """Who may announce unsigned is fetched from where it announced, so those networks are listed too."""
+    heard = config.registry
+    return OutgoingGuard((*heard.service_networks, *heard.unsigned_networks))
+
+
+def _find_refusal(guard: OutgoingGuard, url: str) -> str | None:
+    try:
+        guard.find_address(url)
+    except UnreachableAddressError as error:
+        return str(error)
+    return None
 
 
 def mount_registry(registry: RegistryApp) -> ASGIRouteHandler:
@@ -95,7 +107,7 @@ def watch_registry(desk: Desk) -> None:
 
     if desk.registry is None:
         return
-    with HttpServiceClient() as client:
+    with HttpServiceClient(guard=_guard(desk.config)) as client:
         desk.registry.watch(client)
 
 

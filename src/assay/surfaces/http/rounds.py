@@ -21,8 +21,6 @@ from assay.ports.validator import Engines
 from assay.surfaces.http.desk import Desk
 from assay.truth.contract import StageName
 
-__all__ = ["age_truth", "compile_stale", "for_each_tenant", "score_new"]
-
 _log = structlog.get_logger("assay.serve")
 # A few seconds of work, after which a server that is asked to stop does.
 _KEYS_AT_ONCE = 512

@@ -12,8 +12,6 @@ from litestar.connection import ASGIConnection
 from assay.config.http import HttpConfig
 from assay.surfaces.http.desk import Desk
 
-__all__ = ["sender_address"]
-
 _HEADER = "x-forwarded-for"
 _LOOPBACK = ("127.0.0.0/8", "::1/128")
 _Networks = tuple[IPv4Network | IPv6Network, ...]

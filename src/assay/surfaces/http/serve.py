@@ -37,23 +37,6 @@ from assay.surfaces.http.rounds import age_truth, compile_stale, for_each_tenant
 from assay.surfaces.http.tending import take_training, tend_answers
 from assay.surfaces.http.webhook_post import WebhookPost
 
-__all__ = [
-    "CannotListenError",
-    "WriterLostError",
-    "address_of",
-    "forget_answers",
-    "index_grown",
-    "keep_house",
-    "last_call_after",
-    "leave_with_parent",
-    "listen",
-    "serve_app",
-    "settle_overdue",
-    "sign_grown",
-    "stop_on_signals",
-    "watch_writer",
-]
-
 _DRAIN_SECONDS = 60
 # For housekeeping and the database; with the longest draining it is still less than supervisors wait.
 _CLOSE_SECONDS = 5
@@ -105,9 +88,14 @@ def last_call_after(drain_seconds: float) -> LastCall:
 
 
 def serve_app(
-    app: Litestar, bound: socket.socket, *, ready: Callable[[], None], last_call: LastCall | None = None
+    app: Litestar,
+    bound: socket.socket,
+    *,
+    ready: Callable[[], None],
+    last_call: LastCall | None = None,
+    local: socket.socket | None = None,
 ) -> None:
-    """Answer until a signal comes, then finish what was begun."""
+    """Answer until a signal comes, then finish what was begun; `local` is the node's own socket, served as well."""
     desk = app.state.desk
     is_node = isinstance(desk, Desk)
     config = uvicorn.Config(
@@ -128,7 +116,7 @@ def serve_app(
             last_call.begin()
         _end_streams(desk)
 
-    server = DrainingServer(config, ready, leave, drain_seconds=drain_seconds, lost=lost)
+    server = DrainingServer(config, ready, leave, drain_seconds=drain_seconds, lost=lost, local=local)
     server.run(sockets=[bound])
     if lost.is_set():
         raise WriterLostError("the writer stopped after a commit that failed; what was acknowledged is on disk")

@@ -15,12 +15,12 @@ from msgspec import Meta, Struct
 
 from assay.flows.answer_once import Reply
 from assay.flows.identity.authenticate import Authenticated
+from assay.flows.request import Moment
 from assay.flows.tools import Tools
 from assay.flows.verdicts.evaluate_record import evaluate_record, strictest_envelope, strictest_verdict, verdict_notes
 from assay.flows.verdicts.page_verdicts import ListedVerdict, page_verdicts
 from assay.flows.verdicts.read_verdict import Decided, RuleVerdict
 from assay.kernel.instant import render_instant
-from assay.surfaces.fields import Moment
 from assay.surfaces.http.body import read_body
 from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import GivenDesk
@@ -29,18 +29,6 @@ from assay.surfaces.http.query import PageSize, parse_query
 from assay.surfaces.http.v1.change import change, reply_json
 from assay.surfaces.http.v1.common import changes
 from assay.verdicts.envelope import Envelope
-
-__all__ = [
-    "HeldRecord",
-    "HeldRule",
-    "RecordVerdict",
-    "ShownVerdict",
-    "TelemetryRecord",
-    "VerdictPage",
-    "VerdictsQuery",
-    "evaluate_telemetry",
-    "list_recorded_verdicts",
-]
 
 _JSON = "application/json"
 _NO_STORE = {"cache-control": "no-store"}

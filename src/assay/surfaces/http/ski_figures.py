@@ -17,8 +17,6 @@ from assay.ports.database import Unit
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.govern import Standing
 
-__all__ = ["SkiFigures"]
-
 
 class SkiFigures(Collector):
     """Verdicts are counted since the process began, whoever recorded them; gaps over the whole ledger.

@@ -23,8 +23,6 @@ from assay.surfaces.http.v1.common import changes
 from assay.verdicts.graph.graph import Notice
 from assay.verdicts.graph.issue import Issue
 
-__all__ = ["GraphDocument", "GraphInUse", "load_knowledge_graph", "log_notices"]
-
 _LARGEST = 512 * 1024 * 1024
 _log = structlog.get_logger("assay.ski")
 

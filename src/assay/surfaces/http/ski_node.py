@@ -15,14 +15,13 @@ from assay.flows.verdicts.attest_sovereignty import attest_sovereignty, sovereig
 from assay.flows.verdicts.coverage import check_agreement
 from assay.flows.verdicts.note_egress import is_egress_open
 from assay.kernel.canonical import canonicalize
+from assay.kernel.ids import TenantId, parse_tenant_id
 from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.errors import NotReadyError
 from assay.surfaces.http.guard import OPEN, SIGNED_IN, allow
 from assay.surfaces.http.health import Readiness
 from assay.verdicts.agreement import Canary
-
-__all__ = ["JudgeHealth", "show_canary", "show_judge_health", "show_sovereignty"]
 
 _JSON = "application/json"
 _NO_STORE = {"cache-control": "no-store"}
@@ -79,7 +78,21 @@ async def show_canary(desk: GivenDesk, caller: NamedDependency[Authenticated]) -
 )
 async def show_sovereignty(desk: GivenDesk, caller: NamedDependency[Authenticated]) -> Response[bytes]:
     """What evaluates here and whether it stays on the operator's ground, signed by the node's ledger key (SKI 6.4)."""
-    tenant_id = caller.principal.tenant_id
+    return await _attest(desk, caller.principal.tenant_id)
+
+
+@get(
+    "/api/sovereignty",
+    opt=OPEN,
+    security=[{}],
+    responses={200: described("the signed document", kind=dict[str, Any]), **problems()},
+)
+async def open_sovereignty_route(desk: GivenDesk) -> Response[bytes]:
+    """The same of the node's own tenant for everybody, when the operator has configured `http.open_sovereignty`."""
+    return await _attest(desk, parse_tenant_id(desk.config.node.tenant))
+
+
+async def _attest(desk: GivenDesk, tenant_id: TenantId) -> Response[bytes]:
     signed = await desk.run(lambda: attest_sovereignty(desk.tools, tenant_id, at=desk.tools.clock.now()))
     return Response(canonicalize(sovereignty_value(signed)), media_type=_JSON, headers=_NO_STORE)
 

@@ -17,10 +17,8 @@ import msgspec
 import uvicorn
 
 from assay.kernel.errors import Blame, Error
+from assay.operations.problem import PROBLEM_TYPE, ProblemDetails, status_of
 from assay.surfaces.http.health import Health
-from assay.surfaces.http.problem import PROBLEM_TYPE, ProblemDetails, status_of
-
-__all__ = ["StandingByError", "answer_standing_by", "standing_in"]
 
 _Message = MutableMapping[str, Any]
 _Send = Callable[[_Message], Awaitable[None]]

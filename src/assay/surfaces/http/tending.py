@@ -8,8 +8,6 @@ from assay.kernel.ids import TenantId
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.rounds import for_each_tenant
 
-__all__ = ["take_training", "tend_answers"]
-
 _log = structlog.get_logger("assay.serve")
 
 

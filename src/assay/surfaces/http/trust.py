@@ -16,6 +16,7 @@ from msgspec import Struct
 from assay.flows.answer_once import Reply
 from assay.flows.errors import NotFoundError
 from assay.flows.identity.authenticate import Authenticated
+from assay.flows.request import Moment
 from assay.flows.tools import Tools
 from assay.flows.trust.inspect_trust import AgentView, freeze_agents, list_standings
 from assay.flows.trust.recall_trust import recall_trust
@@ -26,7 +27,6 @@ from assay.kernel.instant import render_instant
 from assay.kernel.json_text import parse_json
 from assay.ports.database import Unit
 from assay.ports.trust_store import LoggedSignal
-from assay.surfaces.fields import Moment
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import GivenDesk
@@ -36,21 +36,6 @@ from assay.surfaces.http.truth import state_value
 from assay.surfaces.http.v1.change import change, reply_json
 from assay.surfaces.http.v1.common import changes
 from assay.truth.snapshot import TrustSnapshot, render_snapshot
-
-__all__ = [
-    "DisputeReceipt",
-    "ShownAgent",
-    "ShownSignal",
-    "SignalPage",
-    "SignalQuery",
-    "SignalReceipt",
-    "SignalRequest",
-    "SnapshotQuery",
-    "list_signals",
-    "record_new_signal",
-    "show_agent",
-    "show_snapshot",
-]
 
 _JSON = "application/json"
 _NO_STORE = {"cache-control": "no-store"}

@@ -17,6 +17,7 @@ from msgspec import Struct
 from assay.flows.answer_once import Reply
 from assay.flows.errors import NotFoundError
 from assay.flows.identity.authenticate import Authenticated
+from assay.flows.request import FieldsError, Moment
 from assay.flows.tools import Tools
 from assay.flows.truth.check_truth import CheckedState, StateCheck, check_truth
 from assay.flows.truth.compile_now import compile_now
@@ -26,11 +27,9 @@ from assay.identity.principal import BuiltInRole
 from assay.identity.problem import Problem
 from assay.kernel.instant import parse_instant, render_instant
 from assay.kernel.json_text import parse_json
-from assay.surfaces.fields import Moment
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import asks, described, problems, takes
 from assay.surfaces.http.desk import GivenDesk
-from assay.surfaces.http.errors import FieldsError
 from assay.surfaces.http.guard import allow
 from assay.surfaces.http.query import PageSize, Place, cut_page, parse_moment, parse_query, path_text
 from assay.surfaces.http.v1.change import change, reply_json
@@ -39,23 +38,6 @@ from assay.surfaces.http.v1.one import holds_already
 from assay.truth.key import parse_claim_type_id
 from assay.truth.state import TruthState, render_truth_state
 from assay.truth.status import TruthStatus
-
-__all__ = [
-    "CompileRequest",
-    "CompiledState",
-    "HistoryQuery",
-    "MapQuery",
-    "ShownState",
-    "StateFinding",
-    "StateHistory",
-    "StateQuery",
-    "compile_key",
-    "show_map",
-    "show_state",
-    "show_state_history",
-    "state_value",
-    "verify_state",
-]
 
 _JSON = "application/json"
 _GEOJSON = "application/geo+json"

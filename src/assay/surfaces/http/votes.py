@@ -29,8 +29,6 @@ from assay.surfaces.http.v1.common import changes
 from assay.truth.contract import VoteType
 from assay.truth.status import TruthStatus
 
-__all__ = ["OpenQuestion", "VoteReceipt", "VoteRequest", "record_vote", "show_question"]
-
 _JSON = "application/json"
 _NO_STORE = {"cache-control": "no-store"}
 

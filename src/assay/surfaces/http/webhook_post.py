@@ -20,8 +20,6 @@ from assay.ports.webhook_sender import WebhookSender
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.rounds import for_each_tenant
 
-__all__ = ["WebhookPost"]
-
 _log = structlog.get_logger("assay.serve")
 
 

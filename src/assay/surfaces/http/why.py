@@ -17,25 +17,24 @@ from msgspec import Struct
 
 from assay.delivery.level import Level
 from assay.flows.errors import NotFoundError
-from assay.flows.identity.authenticate import Authenticated, Via
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.identity.explain_access import explain_action, explain_level, explain_risk
 from assay.flows.known import get_principal
+from assay.flows.request import PrincipalName
 from assay.identity.access import Needs, Requirement, find_unmet
 from assay.identity.authorise import require_role
+from assay.identity.caller import Caller, Proof, Via
 from assay.identity.credential import EVERY_SCOPE
 from assay.identity.principal import BuiltInRole, Principal
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import parse_principal_id
 from assay.kernel.instant import Instant
 from assay.registry.action import ServicePower
-from assay.surfaces.fields import PrincipalName
 from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.guard import SIGNED_IN, access_of, active_tier_of, needs_of
 from assay.surfaces.http.query import parse_query
 from assay.surfaces.http.v1.key_shapes import Why
-
-__all__ = ["Ground", "WhyQuery", "explain", "ground_of", "in_general", "needs_by_route", "show_why"]
 
 _ABOUT_OTHERS = (BuiltInRole.ADMIN, BuiltInRole.AUDITOR)
 _KIND = re.compile(r":[a-z]+\}")
@@ -115,10 +114,11 @@ def needs_by_route(pairs: Iterable[tuple[str, HTTPRouteHandler]]) -> Mapping[str
     }
 
 
-def in_general(principal: Principal) -> Authenticated:
+def in_general(principal: Principal, *, at: Instant) -> Authenticated:
     """Somebody who is not asking: as if by a credential that narrows nothing, a person in their own session."""
     via = Via.SESSION if principal.is_person() else Via.API_KEY
-    return Authenticated(principal=principal, via=via, credential_id="", scopes=(EVERY_SCOPE,))
+    proof = Proof(via=via, credential_id="", scopes=(EVERY_SCOPE,))
+    return Caller(tenant_id=principal.tenant_id, principal=principal, proof=proof, at=at)
 
 
 def _other(desk: Desk, caller: Authenticated, who: str) -> Authenticated:
@@ -126,7 +126,8 @@ def _other(desk: Desk, caller: Authenticated, who: str) -> Authenticated:
         return caller
     require_role(caller.principal, _ABOUT_OTHERS)
     principal_id, tenant_id = parse_principal_id(who), caller.principal.tenant_id
-    return in_general(desk.tools.database.read(lambda unit: get_principal(unit, tenant_id, principal_id)))
+    principal = desk.tools.database.read(lambda unit: get_principal(unit, tenant_id, principal_id))
+    return in_general(principal, at=caller.at)
 
 
 def _of_action(ground: Ground, subject: Authenticated, action: str) -> tuple[Requirement, ...]:
@@ -135,7 +136,7 @@ def _of_action(ground: Ground, subject: Authenticated, action: str) -> tuple[Req
         tier = ground.power.active_tier if ground.tier_left is None else ground.tier_left(subject.principal)
         return access_of(needs, subject, active_tier=tier, at=ground.at)
     if action not in ground.power.actions:
-        raise NotFoundError(f"expected a route such as `POST /log/entries` or an action, got `{action[:80]}`")
+        raise NotFoundError(f"expected a route such as `POST /api/v1/entries` or an action, got `{action[:80]}`")
     return explain_action(subject.principal, ground.power, action)
 
 

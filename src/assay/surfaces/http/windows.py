@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from assay.flows.answer_once import Reply
 from assay.flows.identity.authenticate import Authenticated
+from assay.flows.request import Moment
 from assay.flows.tools import Tools
 from assay.flows.truth.change_window import ChangedWindow, change_window
 from assay.identity.principal import BuiltInRole
 from assay.kernel.instant import parse_instant, render_instant
-from assay.surfaces.fields import Moment
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import GivenDesk
@@ -22,8 +22,6 @@ from assay.surfaces.http.truth import state_value
 from assay.surfaces.http.v1.change import change, reply_json
 from assay.surfaces.http.v1.common import changes
 from assay.truth.window import WindowEventKind
-
-__all__ = ["WindowReceipt", "WindowRequest", "change_key_window"]
 
 
 class WindowRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -22,15 +22,6 @@ from assay.kernel.witness import SIZE_CONTENT_TYPE, WitnessStatus
 from assay.ports.clock import Clock
 from assay.ports.signer import Signer
 
-__all__ = [
-    "WITNESS_KEY_FILE",
-    "WITNESS_STATE_FILE",
-    "WitnessDesk",
-    "add_checkpoint",
-    "create_witness_app",
-    "open_witness",
-]
-
 WITNESS_KEY_FILE = "witness.key"
 WITNESS_STATE_FILE = "witness.db"
 # A checkpoint, 63 hashes and many signatures stay far below this.

@@ -19,8 +19,6 @@ import structlog
 from assay.kernel.errors import Blame, Error
 from assay.surfaces.http.standby import standing_in
 
-__all__ = ["WorkerCutOffError", "WorkerFailedError", "run_workers"]
-
 _TICK_SECONDS = 0.1
 # Longer than one of our own needs to find the place free: with all of them waiting, the writer is elsewhere.
 _PATIENCE_SECONDS = 5.0

@@ -4,8 +4,6 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-__all__ = ["Ask", "Coverage", "Evaluate", "ShowTruth", "ShowVerdict", "Verify", "WhoCan"]
-
 _Name = Annotated[str, Meta(min_length=1, max_length=1024)]
 
 
@@ -41,13 +39,6 @@ class Coverage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The coverage register."""
 
     subject: Annotated[str | None, Meta(description="only this subject")] = None
-
-
-class WhoCan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A search for services."""
-
-    bits: Annotated[tuple[str, ...], Meta(min_length=1, max_length=32, description="such as BOOK, MANIFEST")]
-    tier: Annotated[int, Meta(ge=0, le=3, description="at least this tier must be active")] = 0
 
 
 class ShowVerdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6,19 +6,28 @@ from typing import Any
 import msgspec
 import structlog
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.flows.identity.admit_request import admit_request
 from assay.flows.identity.authenticate import Authenticated, authenticate, authenticate_in
 from assay.flows.registry.require_bits import require_bits
+from assay.flows.registry.switch_facts import load_switch
+from assay.flows.request import FieldsError
 from assay.flows.tools import Tools
+from assay.identity.access import find_unmet
 from assay.identity.authorise import require_role
+from assay.identity.principal import Principal
 from assay.identity.signed_request import SignedRequest
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
+from assay.kernel.trace import TRACE_BYTES, new_trace
+from assay.operations.dispatch import Dispatcher
+from assay.operations.kinds import Operation
+from assay.operations.parse import parse_request
+from assay.operations.table import BY_TOOL
+from assay.registry.action import Tier
 from assay.surfaces.mcp.catalogue import CATALOGUE, ToolSpec, Turn
 from assay.surfaces.mcp.errors import ArgumentsError, InternalError, ReadOnlyError, ToolScopeError, UnknownToolError
-
-__all__ = ["Called", "Toolbox"]
 
 _log = structlog.get_logger("assay.mcp")
 _encoder = msgspec.json.Encoder(decimal_format="number")
@@ -45,6 +54,13 @@ class Toolbox:
         self._tools = tools
         self._own = tenant_id
         self._read_only = read_only
+        self._dispatcher = Dispatcher(tools=tools, tier_left=self._tier_left)
+
+    def _tier_left(self, principal: Principal) -> int:
+        """What the node's switch leaves; there is one switch, of the node's own tenant, and it is every tenant's."""
+        service = self._tools.delivery.service
+        switch = self._tools.database.read(lambda unit: load_switch(unit.registry, self._own, service))
+        return Tier.FULL if principal.is_person() or not switch.is_fired else Tier.READ
 
     def sign_in(self, credential: str) -> Authenticated:
         """Raise `identity.not_signed_in` unless the credential is valid now; what it opens is asked with each call."""
@@ -63,6 +79,16 @@ class Toolbox:
         caller = self._prove(credential)
         return tuple(spec for spec in CATALOGUE.values() if self._may(caller, spec))
 
+    def allowed_operations(self, credential: str) -> tuple[Operation, ...]:
+        """The operations that this credential may perform now, as tools."""
+        caller = self._prove(credential)
+        return tuple(one for one in BY_TOOL.values() if self._may_perform(caller, one))
+
+    def _may_perform(self, caller: Authenticated, operation: Operation) -> bool:
+        return find_unmet(self._dispatcher.requirements(operation, caller)) is None and not (
+            operation.writes and self._read_only
+        )
+
     def call(self, credential: str, name: str, arguments: dict[str, Any] | None) -> Called:
         """Never raises: a refusal is an answer that the agent can read."""
         try:
@@ -77,12 +103,28 @@ class Toolbox:
         at = self._tools.clock.now()
         # Who asks comes first: a stranger learns not even which tools there are.
         caller = self._prove(credential)
+        operation = BY_TOOL.get(name)
+        if operation is not None:
+            return self._perform(caller, operation, arguments)
         spec = CATALOGUE.get(name)
         if spec is None:
-            raise UnknownToolError(f"expected one of {', '.join(CATALOGUE)}, got `{ascii(name)[1:-1][:80]}`")
+            raise UnknownToolError(
+                f"expected one of {', '.join((*BY_TOOL, *CATALOGUE))}, got `{ascii(name)[1:-1][:80]}`"
+            )
         self._admit(caller, spec)
         given = _parsed(spec, arguments)
         return spec.run(Turn(tools=self._tools, caller=caller, credential=credential, at=at), given)
+
+    def _perform(self, caller: Authenticated, operation: Operation, arguments: dict[str, Any]) -> object:
+        traced = replace(caller, trace=new_trace(self._tools.entropy.token(TRACE_BYTES)))
+        permitted = self._dispatcher.permit(operation, traced)
+        if operation.writes and self._read_only:
+            raise ReadOnlyError(f"expected a server that records, since `{operation.tool}` does; this one only reads")
+        try:
+            request = parse_request(operation, arguments)
+        except FieldsError as error:
+            raise ArgumentsError(f"expected the arguments of `{operation.tool}`: {error}") from error
+        return self._dispatcher.perform(operation, permitted, request).value
 
     def _prove(self, credential: str) -> Authenticated:
         """Also by a request that was admitted by its signature; whoever names one from outside was not (`sign_in`)."""

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from assay.flows.delivery.deliver_answer import deliver_answer
+from assay.flows.delivery.deliver_answer import AskQuestion, ask
 from assay.flows.identity.authenticate import Authenticated
 from assay.flows.ledger.check_proof import check_proof
-from assay.flows.registry.watch_service import load_index
+from assay.flows.registry.services import WhoCan, who_can
 from assay.flows.tools import Tools
 from assay.flows.truth.show_truth import show_truth
 from assay.flows.verdicts.coverage import show_coverage
@@ -20,11 +21,8 @@ from assay.identity.principal import BuiltInRole
 from assay.kernel.instant import Instant, parse_instant
 from assay.kernel.key import parse_anchors
 from assay.registry.action import Tier
-from assay.registry.permission import mask_of
-from assay.surfaces.mcp.arguments import Ask, Coverage, Evaluate, ShowTruth, ShowVerdict, Verify, WhoCan
+from assay.surfaces.mcp.arguments import Ask, Coverage, Evaluate, ShowTruth, ShowVerdict, Verify
 from assay.surfaces.mcp.errors import ArgumentsError
-
-__all__ = ["CATALOGUE", "ToolSpec", "Turn"]
 
 _SEE_ALL = (BuiltInRole.AUDITOR, BuiltInRole.OPERATOR, BuiltInRole.REVIEWER)
 
@@ -56,14 +54,8 @@ class ToolSpec:
 
 
 def _ask(turn: Turn, given: Ask) -> object:
-    return deliver_answer(
-        turn.tools,
-        given.query_type,
-        given.question,
-        credential=turn.credential,
-        session_id=given.session_id,
-        at=turn.at,
-    )
+    asked = AskQuestion(query_type=given.query_type, question=given.question, session_id=given.session_id)
+    return ask(turn.tools, replace(turn.caller, at=turn.at), asked).value
 
 
 def _evaluate(turn: Turn, given: Evaluate) -> object:
@@ -97,9 +89,7 @@ def _coverage(turn: Turn, given: Coverage) -> object:
 
 
 def _who_can(turn: Turn, given: WhoCan) -> object:
-    tenant_id, needed = turn.caller.principal.tenant_id, mask_of(given.bits)
-    index = turn.tools.database.read(lambda unit: load_index(unit.registry, tenant_id))
-    return {"services": index.who_can(needed, tier=given.tier)}
+    return who_can(turn.tools, turn.caller, given)
 
 
 def _show_verdict(turn: Turn, given: ShowVerdict) -> object:
@@ -160,6 +150,7 @@ _ALL = (
         bit="READ",
         tier=Tier.READ,
         scope="verdicts:read",
+        roles=_SEE_ALL,
     ),
     ToolSpec(
         name="who_can",

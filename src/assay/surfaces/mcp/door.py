@@ -21,16 +21,14 @@ from assay.identity.signed_request import (
     parse_signed_request,
 )
 from assay.kernel.errors import Error
+from assay.operations.problem import status_of
+from assay.operations.rate import RateLimit, TooFastError
 from assay.surfaces.credential import asked_path, credential_in, signature_in
-from assay.surfaces.http.errors import BodySizeError, TooFastError
-from assay.surfaces.http.problem import status_of
-from assay.surfaces.http.rate import RateLimit
+from assay.surfaces.http.errors import BodySizeError
 from assay.surfaces.mcp.call import Toolbox
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-__all__ = ["LARGEST_BODY", "LOOPBACK", "Door", "credential_of"]
 
 T = TypeVar("T")
 LARGEST_BODY = 4 * 1024 * 1024

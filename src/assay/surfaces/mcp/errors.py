@@ -11,16 +11,6 @@ McpError                mcp.refused
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = [
-    "ArgumentsError",
-    "InternalError",
-    "McpError",
-    "NotInstalledError",
-    "ReadOnlyError",
-    "ToolScopeError",
-    "UnknownToolError",
-]
-
 
 class McpError(Error):
     """A call of a tool is refused."""

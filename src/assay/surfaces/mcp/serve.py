@@ -12,15 +12,13 @@ import uvicorn
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from assay.surfaces.http.rate import RateLimit
+from assay.operations.rate import RateLimit
 from assay.surfaces.mcp.call import Toolbox
 from assay.surfaces.mcp.door import LARGEST_BODY, LOOPBACK, Door, credential_of
 from assay.surfaces.mcp.server import Context, create_server
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
-
-__all__ = ["create_app", "serve_http", "serve_stdio"]
 
 
 def serve_stdio(toolbox: Toolbox, credential: str) -> None:

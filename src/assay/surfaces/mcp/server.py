@@ -11,10 +11,11 @@ from mcp.server import Server, ServerRequestContext
 
 from assay import __version__
 from assay.kernel.errors import Error
+from assay.operations.kinds import Operation
+from assay.operations.schema import schema_of
+from assay.operations.table import BY_TOOL
 from assay.surfaces.mcp.call import Toolbox
 from assay.surfaces.mcp.catalogue import CATALOGUE, ToolSpec
-
-__all__ = ["FindCredential", "create_server"]
 
 _THREADS = 16
 _INSTRUCTIONS = (
@@ -32,10 +33,10 @@ def create_server(toolbox: Toolbox, find_credential: FindCredential) -> "Server[
 
     async def list_tools(context: Context, _params: object) -> types.ListToolsResult:
         try:
-            specs = await to_thread.run_sync(lambda: toolbox.allowed(find_credential(context)), limiter=limiter)
+            listed = await to_thread.run_sync(lambda: _listed(toolbox, find_credential(context)), limiter=limiter)
         except Error as error:
             raise MCPError(types.INVALID_REQUEST, f"{error} [{error.code}]") from error
-        return types.ListToolsResult(tools=[_shown(spec) for spec in specs])
+        return types.ListToolsResult(tools=listed)
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         credential = find_credential(context)
@@ -55,8 +56,44 @@ def create_server(toolbox: Toolbox, find_credential: FindCredential) -> "Server[
         instructions=_INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        get_tool_input_schema=lambda name: _schema(CATALOGUE[name]) if name in CATALOGUE else None,
+        get_tool_input_schema=_input_schema,
     )
+
+
+def _listed(toolbox: Toolbox, credential: str) -> list[types.Tool]:
+    operations = [_tool(one) for one in toolbox.allowed_operations(credential)]
+    return [*operations, *(_shown(spec) for spec in toolbox.allowed(credential))]
+
+
+def _input_schema(name: str) -> dict[str, Any] | None:
+    if name in BY_TOOL:
+        return _object_schema(BY_TOOL[name].tool_fields)
+    return _schema(CATALOGUE[name]) if name in CATALOGUE else None
+
+
+def _tool(operation: Operation) -> types.Tool:
+    title = operation.summary.partition(";")[0].rstrip(".")
+    return types.Tool(
+        name=str(operation.tool),
+        title=title,
+        description=operation.description,
+        input_schema=_object_schema(operation.tool_fields),
+        output_schema=_object_schema(operation.gives),
+        annotations=types.ToolAnnotations(
+            title=title,
+            read_only_hint=not operation.writes,
+            # Entries are added, and nothing is ever taken away.
+            destructive_hint=False,
+            idempotent_hint=not operation.writes,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _object_schema(kind: Any) -> dict[str, Any]:  # noqa: ANN401 - any type
+    """Whole, without references: not every client follows them."""
+    found: dict[str, Any] = schema_of(kind)
+    return {"type": "object", **{name: value for name, value in found.items() if name not in ("type", "title")}}
 
 
 def _shown(spec: ToolSpec) -> types.Tool:

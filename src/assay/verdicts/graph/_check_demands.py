@@ -13,15 +13,14 @@ from msgspec import Struct
 
 from assay.verdicts.graph._links import Links, chain_of
 from assay.verdicts.graph.conflict import NAMED, Conflict, Demand, find_conflicts
-from assay.verdicts.graph.constraint import Constraint, is_empty, meet
+from assay.verdicts.graph.constraint import Constraint, Span, is_empty, meet
 from assay.verdicts.graph.edge import EdgeType
 from assay.verdicts.graph.graph import KnowledgeGraph
 from assay.verdicts.graph.issue import Issue, IssueCode, Severity
 from assay.verdicts.graph.node import Jurisdiction, NodeId, Precedent, PrecedentRelation
 from assay.verdicts.graph.obligation import Obligation
 from assay.verdicts.graph.obligation_type import NUMERIC, WINDOWED, ObligationType
-
-__all__ = ["Prover", "check_demands"]
+from assay.verdicts.graph.unit import Conversion
 
 _EXCLUSIVE = (
     frozenset({ObligationType.MUST, ObligationType.MUST_NOT}),
@@ -35,6 +34,7 @@ _SINGLE = NUMERIC | {ObligationType.MUST_BE_WITHIN, ObligationType.MUST_EQUAL, O
 _Told = set[tuple[NodeId | None, NodeId]]
 # What a demand is about: metric, unit, and for windows the type and the length.
 _About = tuple[str, str | None, str | None, str | None]
+_Ways = Mapping[str, Conversion | None]
 
 
 class Prover(Protocol):
@@ -53,9 +53,10 @@ class _Scoped(Struct, frozen=True):
 def check_demands(graph: KnowledgeGraph, links: Links, prover: Prover | None) -> Iterator[Issue]:
     places = {node.id: node for node in graph.jurisdictions}
     told: _Told = set()
+    ways = _ways(graph)
     for obligations in _obligations_together(links):
-        groups = _by_metric(obligations, links)
-        yield from _unit_conflicts(groups)
+        groups = _by_metric(obligations, links, ways)
+        yield from _unit_conflicts(groups, ways)
         for group in groups.values():
             yield from _contradictions(group, places, told, prover)
     yield from _revisions(graph, links, told)
@@ -85,7 +86,33 @@ def _obligations_together(links: Links) -> Iterator[list[Obligation]]:
             yield list(links.targets(found.values(), Obligation))
 
 
-def _by_metric(obligations: Iterable[Obligation], links: Links) -> Mapping[_About, list[_Scoped]]:
+def _ways(graph: KnowledgeGraph) -> _Ways:
+    """For each declared unit the conversion into the one that most others convert with: there limits are compared."""
+    out: defaultdict[str, dict[str, Conversion]] = defaultdict(dict)
+    for group in graph.units.by_target.values():
+        for one in group:
+            out[one.source][one.target] = one
+    found: dict[str, Conversion | None] = {}
+    for unit, targets in out.items():
+        common = max((unit, *targets), key=lambda name: (len(out[name]), name))
+        found[unit] = targets.get(common)
+    return found
+
+
+def _in_common_unit(node: Obligation, constraint: Constraint, ways: _Ways) -> tuple[str | None, Constraint]:
+    """The unit to compare in, and what the obligation allows there; a list of numbers stays in its own."""
+    unit = node.unit
+    if unit not in ways or unit is None:
+        # A unit in another letter case is most likely the same: it must not hide a contradiction.
+        return None if unit is None else unit.casefold(), constraint
+    way, span = ways[unit], constraint.span
+    if way is None or constraint.allowed is not None or constraint.excluded:
+        return unit, constraint
+    low, high = (None if end is None else way.convert_exactly(end) for end in (span.low, span.high))
+    return way.target, Constraint(span=Span(low, span.low_open, high, span.high_open))
+
+
+def _by_metric(obligations: Iterable[Obligation], links: Links, ways: _Ways) -> Mapping[_About, list[_Scoped]]:
     groups: defaultdict[_About, list[_Scoped]] = defaultdict(list)
     for node in obligations:
         kind, constraint = node.kind, links.constraint(node)
@@ -95,21 +122,30 @@ def _by_metric(obligations: Iterable[Obligation], links: Links) -> Mapping[_Abou
             continue  # Nothing satisfies it alone, which is told of it alone.
         window = (kind.value, str(node.window_seconds)) if kind in WINDOWED else (None, None)
         scopes = _scopes(node, links) if node.id in links.scoped else None
-        groups[node.metric, node.unit, *window].append(_Scoped(Demand(node, constraint), scopes))
+        unit, common = _in_common_unit(node, constraint, ways)
+        groups[node.metric, unit, *window].append(_Scoped(Demand(node, common), scopes))
     return groups
 
 
-def _unit_conflicts(groups: Mapping[_About, list[_Scoped]]) -> Iterator[Issue]:
+def _folded(unit: str | None) -> str | None:
+    return None if unit is None else unit.casefold()
+
+
+def _unit_conflicts(groups: Mapping[_About, list[_Scoped]], ways: _Ways) -> Iterator[Issue]:
     first: dict[str, tuple[str | None, NodeId]] = {}
-    for (metric, unit, _, _), group in groups.items():
-        node = group[0].demand.obligation.id
-        known_unit, known = first.setdefault(metric, (unit, node))
-        if known_unit != unit:
+    told: set[tuple[str, str | None]] = set()
+    for (metric, *_), group in groups.items():
+        for each in group:
+            unit, node = each.demand.obligation.unit, each.demand.obligation.id
+            known_unit, known = first.setdefault(metric, (unit, node))
+            if known_unit == unit or (metric, unit) in told or (known_unit in ways and unit in ways):
+                continue
+            told.add((metric, unit))
             yield Issue(
                 code=IssueCode.UNIT_CONFLICT,
                 severity=Severity.MEDIUM,
                 message=f"expected one unit for `{metric}`, got `{known_unit or ''}` and `{unit or ''}`",
-                action="write all limits of a metric in one unit; units are never converted",
+                action="write all limits of a metric in one unit: a limit in another is compared with none of them",
                 node=known,
                 other=node,
             )
@@ -192,7 +228,7 @@ def _same_subject_matter(obligations: Iterable[Obligation], links: Links) -> Ite
         constraint = links.constraint(node)
         if constraint is not None and node.kind in _SINGLE:
             exempt = frozenset(edge.target for edge in links.out(EdgeType.EXEMPTED_BY, node.id))
-            key = (node.kind, node.metric, node.unit, node.window_seconds, _scopes(node, links), exempt)
+            key = (node.kind, node.metric, _folded(node.unit), node.window_seconds, _scopes(node, links), exempt)
             groups[key].append(Demand(node, constraint))
     return groups.values()
 
@@ -224,7 +260,7 @@ def _superseded(links: Links) -> Iterator[Issue]:
 
 def _is_still_in_force(old: Obligation, new: Obligation, links: Links) -> bool:
     """Another obligation on the same metric and scope, whose dates meet those of the new one."""
-    if old.id == new.id or (old.metric, old.unit) != (new.metric, new.unit):
+    if old.id == new.id or (old.metric, _folded(old.unit)) != (new.metric, _folded(new.unit)):
         return False
     if _scopes(old, links) != _scopes(new, links):
         return False

@@ -11,8 +11,6 @@ from assay.verdicts.graph.issue import Issue, IssueCode, Severity
 from assay.verdicts.graph.node import UNIVERSAL, Definition, Jurisdiction, NodeId, Rule, Subject
 from assay.verdicts.graph.obligation import Obligation
 
-__all__ = ["check_edges"]
-
 
 def check_edges(graph: KnowledgeGraph, links: Links) -> Iterator[Issue]:
     for edge in links.unsound:

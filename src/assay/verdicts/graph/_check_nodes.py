@@ -14,9 +14,8 @@ from assay.verdicts.graph.node import Exemption, Jurisdiction, NodeId, RiskTier,
 from assay.verdicts.graph.obligation import MAX_WINDOW_SECONDS, Basis, Obligation, window_of
 from assay.verdicts.graph.obligation_type import EXTENSIONS, WINDOWED, ObligationType
 
-__all__ = ["check_nodes"]
-
 _NOTICED = {
+    NoticeCode.DEFAULT_TIER: (IssueCode.UNKNOWN_RISK_TIER, Severity.MEDIUM, "write the risk tier"),
     NoticeCode.DATE_ONLY: (IssueCode.DATE_ONLY, Severity.LOW, "write an RFC 3339 date-time with an offset"),
     NoticeCode.IGNORED_FIELD: (IssueCode.IGNORED_FIELD, Severity.LOW, "remove the field, or correct its name"),
     NoticeCode.MISSING_VERSION: (IssueCode.MISSING_VERSION, Severity.HIGH, "write the version that is expected"),
@@ -45,7 +44,7 @@ def check_nodes(graph: KnowledgeGraph, links: Links) -> Iterator[Issue]:
     yield from _duplicates(graph, links)
     rule_edges = {edge.target: edge for edge in links.all(EdgeType.CONSISTS_OF)}
     for obligation in graph.obligations:
-        yield from _check_obligation(obligation, rule_edges.get(obligation.id), links)
+        yield from _check_obligation(obligation, rule_edges.get(obligation.id), links, graph.form)
     for rule in graph.rules:
         yield from _check_rule(rule, graph.form, links)
     yield from _uncited(graph, links)
@@ -88,7 +87,7 @@ def _duplicates(graph: KnowledgeGraph, links: Links) -> Iterator[Issue]:
         )
 
 
-def _check_obligation(node: Obligation, edge: Edge | None, links: Links) -> Iterator[Issue]:
+def _check_obligation(node: Obligation, edge: Edge | None, links: Links, form: GraphForm) -> Iterator[Issue]:
     if edge is None:
         yield _issue(
             IssueCode.OBLIGATION_WITHOUT_RULE,
@@ -102,7 +101,7 @@ def _check_obligation(node: Obligation, edge: Edge | None, links: Links) -> Iter
     if kind is None or kind in EXTENSIONS or node.basis is Basis.CONVERTED:
         yield from _check_type(node, edge)
     if start is None or end is not None:
-        yield from _check_dates(node)
+        yield from _check_dates(node, form)
     if not node.metric and kind is not None and kind is not ObligationType.DISCRETIONARY:
         yield _issue(
             IssueCode.MISSING_METRIC,
@@ -122,7 +121,8 @@ def _check_type(node: Obligation, edge: Edge | None) -> Iterator[Issue]:
     if kind is None:
         yield Issue(
             code=IssueCode.UNKNOWN_OBLIGATION_TYPE,
-            severity=Severity.HIGH,
+            # A flat graph may be of a version that had no types (SKI 11.2): it is told, and DISCRETIONARY.
+            severity=Severity.HIGH if node.basis is Basis.TYPED else Severity.MEDIUM,
             message=f"expected an obligation type of SKI 3.3, got `{node.obligation_type[:80]}`",
             action="use one of the types, or `discretionary`",
             node=node.id,
@@ -146,12 +146,12 @@ def _check_type(node: Obligation, edge: Edge | None) -> Iterator[Issue]:
         )
 
 
-def _check_dates(node: Obligation) -> Iterator[Issue]:
+def _check_dates(node: Obligation, form: GraphForm) -> Iterator[Issue]:
     start, end = node.effective_date_start, node.effective_date_end
     if start is None:
         yield _issue(
             IssueCode.MISSING_EFFECTIVE_DATE,
-            Severity.HIGH if node.basis is Basis.TYPED else Severity.MEDIUM,
+            Severity.HIGH if form is GraphForm.TYPED else Severity.MEDIUM,  # a flat rule without one is always in force
             node,
             "expected `effective_date_start`, got nothing",
             "write since when the obligation is in force",
@@ -260,11 +260,14 @@ def _check_jurisdictions(graph: KnowledgeGraph) -> Iterator[Issue]:
 
 
 def _ambiguous(nodes: Iterable[Subject | Jurisdiction]) -> Iterator[Issue]:
-    """Records may use a name instead of an id; one that several nodes have finds none of them."""
+    """Records may use a name instead of an id; one that several nodes have finds none of them.
+
+    Jurisdictions are found without case, so that `DE` and `de` are one name.
+    """
     named: defaultdict[str, set[NodeId]] = defaultdict(set)
     for node in nodes:
         if node.name:
-            named[node.name].add(node.id)
+            named[node.name.casefold() if isinstance(node, Jurisdiction) else node.name].add(node.id)
     for name, ids in named.items():
         if len(ids) > 1:
             first, second, *_ = sorted(ids)

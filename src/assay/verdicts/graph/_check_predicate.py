@@ -15,8 +15,6 @@ from assay.verdicts.graph.obligation import (
 )
 from assay.verdicts.graph.obligation_type import ObligationType
 
-__all__ = ["check_predicate"]
-
 _RECENT = PredicateName.REQUIRES_RECENT_WITHIN_SECONDS
 _INSTEAD = {
     _RECENT: "use the type `must_be_recorded_within`, with the seconds as its `value`",

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.verdicts.graph.node import NodeId
 
-__all__ = ["find_cycles"]
-
 
 def find_cycles(successors: Mapping[NodeId, Sequence[NodeId]]) -> Iterator[tuple[NodeId, ...]]:
     """A loop for each edge that closes one in a walk from the smallest id on; none exactly when there is no loop."""

@@ -1,7 +1,10 @@
 """The flat form of a knowledge graph, `rules` with predicates, converted into nodes and edges.
 
 Each rule becomes a rule with one obligation. Its subjects are those of the rule itself, else those that `tag_registry`
-gives it, else its metric. The new nodes have ids of their own kind, so that none meets an id of the document.
+gives it, and its metric, unless the registry has a subject of that name. The new nodes have ids of their own kind, so
+that none meets an id of the document. A missing date means always, a missing tier medium, each with a notice; under the
+first rulings a missing tier was high, an unknown predicate was `discretionary`, and a rule of the registry had no
+subject by its metric.
 """
 
 from collections import defaultdict
@@ -17,12 +20,11 @@ from assay.verdicts.graph.condition import Operand
 from assay.verdicts.graph.edge import Edge, EdgeType
 from assay.verdicts.graph.graph import GraphForm, KnowledgeGraph, NoticeCode
 from assay.verdicts.graph.hash import versioned
-from assay.verdicts.graph.node import UNIVERSAL, Jurisdiction, NodeId, Rule, Subject
+from assay.verdicts.graph.node import UNIVERSAL, Jurisdiction, NodeId, RiskTier, Rule, Subject
 from assay.verdicts.graph.obligation import Basis, FlatPredicate, Obligation, PredicateName
 from assay.verdicts.graph.obligation_type import ObligationType
 from assay.verdicts.graph.problem import Path
-
-__all__ = ["read_flat"]
+from assay.verdicts.rulings import Rulings
 
 _TOP = frozenset({"metadata", "rules", "tag_registry", "signature"})
 _RULE = frozenset(
@@ -69,7 +71,7 @@ _ENDS = 2
 class _Demand(Struct, frozen=True, kw_only=True):
     """What a flat rule's predicate comes to."""
 
-    kind: ObligationType = ObligationType.DISCRETIONARY
+    kind: str = ObligationType.DISCRETIONARY.value
     value: Operand = None
     basis: Basis = Basis.UNTYPED
     predicate: FlatPredicate | None = None
@@ -79,6 +81,7 @@ def read_flat(document: Fields, metadata: dict[str, JsonValue], reader: Reader) 
     reader.notice(NoticeCode.CONVERTED, "a flat graph was converted: each rule has one obligation")
     _notice_ignored(reader, document, _TOP, None)
     tags = _subjects_by_rule(reader, document.get("tag_registry"))
+    tagged = frozenset(name for names in tags.values() for name in names)
     rules, obligations = [], []
     edges: list[Edge] = []
     subjects: dict[NodeId, Subject] = {}
@@ -87,7 +90,7 @@ def read_flat(document: Fields, metadata: dict[str, JsonValue], reader: Reader) 
         path: Path = ("rules", index)
         fields = reader.members(value, path)
         rule, obligation = _rule(reader, fields, path), _obligation(reader, fields, path)
-        its_subjects = [_subject(name) for name in _subject_names(reader, fields, rule.id, tags, path)]
+        its_subjects = [_subject(name) for name in _subject_names(reader, fields, rule.id, tags, tagged, path)]
         its_scopes = [_jurisdiction(code) for code in _scopes(reader, fields, path)]
         rules.append(rule)
         obligations.append(obligation)
@@ -103,6 +106,7 @@ def read_flat(document: Fields, metadata: dict[str, JsonValue], reader: Reader) 
         jurisdictions=tuple(versioned(node) for node in jurisdictions.values()),
         edges=tuple(edges),
         notices=tuple(reader.notices),
+        rulings=reader.rulings,
     )
 
 
@@ -128,9 +132,17 @@ def _rule(reader: Reader, fields: Fields, path: Path) -> Rule:
     return Rule(
         id=node,
         name=reader.text(fields, "name", path),
-        risk_tier=reader.text(fields, "risk_tier", path),
+        risk_tier=_tier(reader, fields, node, path),
         description=reader.text(fields, "description", path),
     )
+
+
+def _tier(reader: Reader, fields: Fields, node: NodeId, path: Path) -> str | None:
+    written = reader.text(fields, "risk_tier", path)
+    if written is not None or reader.rulings is Rulings.FIRST:
+        return written
+    reader.notice(NoticeCode.DEFAULT_TIER, "the rule has no `risk_tier`, and counts as medium", node)
+    return RiskTier.MEDIUM.value
 
 
 def _obligation(reader: Reader, fields: Fields, path: Path) -> Obligation:
@@ -140,13 +152,16 @@ def _obligation(reader: Reader, fields: Fields, path: Path) -> Obligation:
     if demand.basis is Basis.UNTYPED:
         message = "the rule has no predicate that can be typed: DISCRETIONARY only"
         reader.notice(NoticeCode.UNTYPED_OBLIGATION, message, node)
+    start = reader.instant(fields, "effective_date", path)[0]
+    if start is None and fields.get("effective_date") is None:
+        reader.notice(NoticeCode.IN_FORCE_ALWAYS, "the rule has no `effective_date`, and is always in force", node)
     return Obligation(
         id=node,
-        obligation_type=demand.kind.value,
+        obligation_type=demand.kind,
         metric=reader.text(fields, "metric", path),
         value=demand.value,
         unit=reader.text(fields, "unit", path),
-        effective_date_start=reader.instant(fields, "effective_date", path)[0],
+        effective_date_start=start,
         effective_date_end=reader.instant(fields, "sunset_date", path, is_end=True)[0],
         window_seconds=reader.positive(fields, "window_seconds", path),
         basis=demand.basis,
@@ -161,13 +176,16 @@ def _demand(reader: Reader, fields: Fields, path: Path) -> _Demand:
         return _demand(reader, {**value, "predicate": value.get("name", value.get("type"))}, (*path, "predicate"))
     written = reader.text(fields, "predicate", path)
     if written in _TYPES:
-        return _Demand(kind=_TYPES[written], value=reader.operand(fields, "value", path), basis=Basis.TYPED)
+        return _Demand(kind=_TYPES[written].value, value=reader.operand(fields, "value", path), basis=Basis.TYPED)
     name = _PREDICATES.get(_SIGNS.get(written or "", written or ""))
     if name is None:
-        return _Demand()
+        is_told = bool(written) and reader.rulings is not Rulings.FIRST
+        return _Demand(kind=(written or "")[:80]) if is_told else _Demand()
     predicate = read_predicate(reader, fields, name, path)
     kind, operand = _typed(predicate)
-    return _Demand() if kind is None else _Demand(kind=kind, value=operand, basis=Basis.CONVERTED, predicate=predicate)
+    if kind is None:
+        return _Demand()
+    return _Demand(kind=kind.value, value=operand, basis=Basis.CONVERTED, predicate=predicate)
 
 
 def _typed(predicate: FlatPredicate) -> tuple[ObligationType | None, Operand]:
@@ -210,11 +228,15 @@ def _is_complete(predicate: FlatPredicate) -> bool:
 
 
 def _subject_names(
-    reader: Reader, fields: Fields, rule: NodeId, tags: Mapping[str, list[str]], path: Path
+    reader: Reader, fields: Fields, rule: NodeId, tags: Mapping[str, list[str]], tagged: frozenset[str], path: Path
 ) -> tuple[str, ...]:
-    own = reader.texts(fields, "subject", path) or tuple(tags.get(rule, ()))
+    """Those of the rule, else those of the registry and its metric, of which the registry may say otherwise."""
+    own, named = reader.texts(fields, "subject", path), tuple(tags.get(rule, ()))
     metric = fields.get("metric")
-    return own or ((metric,) if isinstance(metric, str) and metric else ())
+    measured = (metric,) if isinstance(metric, str) and metric else ()
+    if reader.rulings is Rulings.FIRST:
+        return own or named or measured
+    return own or tuple(dict.fromkeys((*named, *(name for name in measured if name not in tagged))))
 
 
 def _subject(name: str) -> Subject:

@@ -13,8 +13,6 @@ from assay.verdicts.graph.graph import NODE_TYPES, KnowledgeGraph, Node
 from assay.verdicts.graph.node import Jurisdiction, NodeId
 from assay.verdicts.graph.obligation import Obligation
 
-__all__ = ["Links", "chain_of", "edge_order"]
-
 _N = TypeVar("_N", bound=Node)
 _BY_TYPE = {kind: cls for cls, kind in NODE_TYPES.items()}
 _CLASSES = {kind: (source and _BY_TYPE[source], _BY_TYPE[target]) for kind, (source, target) in ENDS.items()}

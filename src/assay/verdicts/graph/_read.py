@@ -18,8 +18,7 @@ from assay.verdicts.graph.graph import Notice, NoticeCode
 from assay.verdicts.graph.hash import node_version
 from assay.verdicts.graph.node import NodeId
 from assay.verdicts.graph.problem import Path, Problem, ProblemCode, render_path
-
-__all__ = ["Fields", "Reader"]
+from assay.verdicts.rulings import CURRENT, Rulings
 
 Fields = Mapping[str, JsonValue]
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
@@ -30,7 +29,8 @@ _LAST_OF_DAY = timedelta(days=1) - timedelta(microseconds=1)
 class Reader:
     """One reading of one document; made, used and dropped within a parse."""
 
-    def __init__(self) -> None:
+    def __init__(self, rulings: Rulings = CURRENT) -> None:
+        self.rulings = rulings
         self.problems: list[Problem] = []
         self.notices: list[Notice] = []
         # Equal texts become one object: ids stand in many edges, and a large graph must fit into memory.

@@ -23,8 +23,6 @@ from assay.verdicts.graph.node import (
 from assay.verdicts.graph.obligation import PLAIN_PREDICATES, FlatPredicate, Obligation, PredicateName
 from assay.verdicts.graph.problem import Path, ProblemCode
 
-__all__ = ["read_predicate", "read_typed", "track_notice"]
-
 _Node = TypeVar("_Node")
 
 _TOP = frozenset({"metadata", "nodes", "edges", "signature"})
@@ -71,6 +69,7 @@ def read_typed(document: Fields, metadata: dict[str, JsonValue], reader: Reader)
         citations=_array(reader, nodes, "citations", _citation),
         edges=_edges(reader, document.get("edges", [])),
         notices=tuple(reader.notices),
+        rulings=reader.rulings,
     )
 
 
@@ -143,9 +142,12 @@ def _obligation(reader: Reader, fields: Fields, path: Path) -> Obligation:
     end, is_date_end = reader.instant(fields, "effective_date_end", path, is_end=True)
     if is_date_start or is_date_end:
         reader.notice(NoticeCode.DATE_ONLY, "a date without a time counts as the whole day in UTC", node)
+    predicate, unknown = _predicate(reader, fields, path)
+    kind = _obligation_type(reader, fields, path)
     return Obligation(
         id=node,
-        obligation_type=_obligation_type(reader, fields, path),
+        # A predicate that nobody knows makes the whole demand one: DISCRETIONARY, and told by its name (SKI 3.3).
+        obligation_type=kind if unknown is None else f"{kind} {unknown}",
         metric=reader.text(fields, "metric", path),
         value=reader.operand(fields, "value", path),
         unit=reader.text(fields, "unit", path),
@@ -153,7 +155,7 @@ def _obligation(reader: Reader, fields: Fields, path: Path) -> Obligation:
         effective_date_end=end,
         summary=reader.text(fields, "summary", path),
         window_seconds=reader.positive(fields, "window_seconds", path),
-        predicate=_predicate(reader, fields, path),
+        predicate=predicate,
         version=reader.version(fields, node, path),
     )
 
@@ -171,19 +173,21 @@ def _obligation_type(reader: Reader, fields: Fields, path: Path) -> str:
     return special or general or ""
 
 
-def _predicate(reader: Reader, fields: Fields, path: Path) -> FlatPredicate | None:
+def _predicate(reader: Reader, fields: Fields, path: Path) -> tuple[FlatPredicate | None, str | None]:
+    """The predicate, or the name of one that is not known."""
     if fields.get("predicate") is None:
-        return None
+        return None, None
     place = (*path, "predicate")
     members = reader.members(fields["predicate"], place)
     reader.refuse_unknown(members, _PREDICATE, place)
     written = reader.required(members, "name", place)
     name = _PREDICATES.get(written)
+    if name is None and written in set(PredicateName):
+        reader.choice(written, _PREDICATES, (*place, "name"))  # a comparison, which the obligation type says
+        return None, None
     if name is None:
-        if written:
-            reader.choice(written, _PREDICATES, (*place, "name"))
-        return None
-    return read_predicate(reader, members, name, place)
+        return None, written[:80]
+    return read_predicate(reader, members, name, place), None
 
 
 def _definition(reader: Reader, fields: Fields, path: Path) -> Definition:

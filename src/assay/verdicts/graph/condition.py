@@ -21,8 +21,6 @@ from assay.kernel.errors import JsonError
 from assay.kernel.json_text import JsonValue, Limits, parse_json
 from assay.verdicts.graph.obligation_type import ObligationType
 
-__all__ = ["Condition", "Operand", "Scalar", "parse_conditions", "scalar_of"]
-
 Scalar: TypeAlias = Decimal | str | bool
 # A value to compare with, a set or the two ends of a range, or nothing.
 Operand: TypeAlias = Scalar | tuple[Scalar, ...] | None

@@ -13,10 +13,8 @@ from heapq import heappop, heappush
 
 from msgspec import Struct
 
-from assay.verdicts.graph.constraint import Constraint, Member, Span, is_empty, meet, member_of
+from assay.verdicts.graph.constraint import Constraint, Member, Number, Span, is_empty, meet, member_of
 from assay.verdicts.graph.obligation import Obligation
-
-__all__ = ["NAMED", "Conflict", "Demand", "find_conflicts"]
 
 _EVER = datetime.min.replace(tzinfo=UTC)
 _NEVER = datetime.max.replace(tzinfo=UTC)
@@ -69,8 +67,8 @@ class _Active:
     def __init__(self) -> None:
         self._alive: dict[int, Demand] = {}
         self._ends: list[tuple[datetime, int]] = []
-        self._lows: list[tuple[Decimal, bool, int]] = []
-        self._highs: list[tuple[Decimal, bool, int]] = []
+        self._lows: list[tuple[Number, bool, int]] = []
+        self._highs: list[tuple[Number, bool, int]] = []
         self._lists: dict[int, frozenset[Member]] = {}
         self._listed: Counter[Member] = Counter()
         self._excluded: Counter[Member] = Counter()
@@ -134,7 +132,7 @@ class _Active:
             high is not None and not high[1],
         )
 
-    def _tightest(self, bounds: list[tuple[Decimal, bool, int]]) -> tuple[Decimal, bool, int] | None:
+    def _tightest(self, bounds: list[tuple[Number, bool, int]]) -> tuple[Number, bool, int] | None:
         while bounds and bounds[0][2] not in self._alive:
             heappop(bounds)
         return bounds[0] if bounds else None

@@ -4,6 +4,7 @@ Numbers lie in a span with open or closed ends; texts and truth values, and list
 """
 
 from decimal import Decimal
+from fractions import Fraction
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -12,21 +13,24 @@ from assay.verdicts.graph.condition import Condition, Scalar
 from assay.verdicts.graph.obligation import Obligation
 from assay.verdicts.graph.obligation_type import ObligationType
 
-__all__ = ["Constraint", "Member", "Span", "breaches_of", "constraint_of", "is_empty", "is_within", "meet", "member_of"]
-
+# An end of a span: a fraction where its unit was converted.
+Number: TypeAlias = Decimal | Fraction
 # With its type, since Python takes True for 1.
-Member: TypeAlias = tuple[str, Scalar]
+Member: TypeAlias = tuple[str, Scalar | Fraction]
 
 
 class Span(Struct, frozen=True, gc=False):
-    """Numbers from `low` to `high`; None is without end, and an open end does not belong."""
+    """Numbers from `low` to `high`; None is without end, and an open end does not belong.
 
-    low: Decimal | None = None
+    An end is a fraction where its unit was converted; both kinds compare exactly.
+    """
+
+    low: Number | None = None
     low_open: bool = False
-    high: Decimal | None = None
+    high: Number | None = None
     high_open: bool = False
 
-    def has(self, value: Decimal) -> bool:
+    def has(self, value: Number) -> bool:
         above = self.low is None or value > self.low or (value == self.low and not self.low_open)
         below = self.high is None or value < self.high or (value == self.high and not self.high_open)
         return above and below
@@ -50,11 +54,11 @@ class Constraint(Struct, frozen=True, gc=False):
 
     def has(self, member: Member) -> bool:
         value = member[1]
-        in_span = self.span.has(value) if isinstance(value, Decimal) else self.span == _EVERYWHERE
+        in_span = self.span.has(value) if isinstance(value, Decimal | Fraction) else self.span == _EVERYWHERE
         return in_span and (self.allowed is None or member in self.allowed) and member not in self.excluded
 
 
-def member_of(value: Scalar) -> Member:
+def member_of(value: Scalar | Fraction) -> Member:
     return type(value).__name__, value
 
 
@@ -131,10 +135,13 @@ def _constraint(kind: ObligationType, value: object) -> Constraint | None:
 
 
 def _equality(kind: ObligationType, value: object) -> Constraint | None:
-    """`must` without a value: there and not false; `must_not` without one: false, if there."""
+    """`must` without a value: there and not false; `must_not` without one: false, if there. A list is a set."""
     if value is None and kind in (ObligationType.MUST, ObligationType.MUST_NOT):
         no = frozenset({member_of(False)})
         return Constraint(excluded=no) if kind is ObligationType.MUST else Constraint(allowed=no)
+    if isinstance(value, tuple) and kind in (ObligationType.MUST, ObligationType.MUST_NOT):
+        members = frozenset(member_of(part) for part in value)
+        return Constraint(allowed=members) if kind is ObligationType.MUST else Constraint(excluded=members)
     if not isinstance(value, Decimal | str | bool):
         return None
     only = frozenset({member_of(value)})
@@ -163,13 +170,13 @@ def _meet_spans(one: Span, other: Span) -> Span:
     return Span(low, low_open, high, high_open)
 
 
-def _higher(one: Span, other: Span) -> tuple[Decimal | None, bool]:
+def _higher(one: Span, other: Span) -> tuple[Number | None, bool]:
     if one.low is None or other.low is None:
         return (other.low, other.low_open) if one.low is None else (one.low, one.low_open)
     return max((one.low, one.low_open), (other.low, other.low_open))
 
 
-def _lower(one: Span, other: Span) -> tuple[Decimal | None, bool]:
+def _lower(one: Span, other: Span) -> tuple[Number | None, bool]:
     if one.high is None or other.high is None:
         return (other.high, other.high_open) if one.high is None else (one.high, one.high_open)
     high, closed = min((one.high, not one.high_open), (other.high, not other.high_open))

@@ -12,8 +12,6 @@ from assay.verdicts.graph.graph import KnowledgeGraph, Node, node_type
 from assay.verdicts.graph.hash import render_node
 from assay.verdicts.graph.node import NodeId, NodeType
 
-__all__ = ["Change", "FieldChange", "GraphDiff", "NodeChange", "diff_graphs"]
-
 
 class Change(StrEnum):
     ADDED = "added"
@@ -39,12 +37,13 @@ class NodeChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class GraphDiff(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Nodes by kind and id; edges by type and ends."""
+    """Nodes by kind and id; edges by type and ends. `words` are sentences about the same, where they were asked for."""
 
     nodes: tuple[NodeChange, ...]
     edges_added: tuple[Edge, ...]
     edges_removed: tuple[Edge, ...]
     metadata: tuple[FieldChange, ...]
+    words: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:

@@ -6,8 +6,6 @@ from msgspec import Struct
 
 from assay.verdicts.graph.node import NodeId, NodeType
 
-__all__ = ["ENDS", "Edge", "EdgeType"]
-
 
 class EdgeType(StrEnum):
     APPLIES_TO = "applies_to"

@@ -22,8 +22,6 @@ from assay.verdicts.graph.node import (
 )
 from assay.verdicts.graph.obligation import Obligation
 
-__all__ = ["Drafting", "ExtractSettings"]
-
 _N = TypeVar("_N", bound=Node)
 
 
@@ -68,10 +66,10 @@ class Drafting:
         self.link(EdgeType.CITED_BY, source, self.put(node).id)
 
     def cite_all(self, source: NodeId, clause: str, references: tuple[Reference, ...]) -> None:
-        """The clause it stands in, and those of other texts that it names."""
+        """The clause it stands in, and those that it names: of other texts, and of this one by their own number."""
         self.cite(source, clause)
         for one in references:
-            if one.document is not None:
+            if one.document is not None or not one.clause.lower().startswith(("paragraph", "subparagraph")):
                 self.cite(source, one.clause, one.document)
 
     def rule(self, clause: str, title: str) -> NodeId:

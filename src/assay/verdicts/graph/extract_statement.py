@@ -1,7 +1,8 @@
-"""One sentence of a regulation as what it demands; by rules alone, and honest about doubt.
+"""One sentence of a regulation as what it demands; by rules alone, with its doubts.
 
-core of a sentence -> modal verb -> time | range | limits | set | state -> Demand
-Whatever demands something and fits no pattern becomes `discretionary`: a person judges it, and nothing is lost.
+core of a sentence -> verb of duty -> time | range | limits | set | state -> Demand
+A demand that fits no pattern becomes `must` of a metric named after its words, or `discretionary` where its words ask
+for judgement ("adequate", "reasonable"): a person decides, and nothing is lost.
 """
 
 import re
@@ -10,22 +11,20 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.verdicts.graph.extract_compare import Comparison, comparisons_of, find_range
 from assay.verdicts.graph.extract_metric import (
     ACTORS,
-    RANGE,
-    comparisons_of,
+    acted_metric,
     counted_metric,
+    is_actor,
     measured_metric,
     named_metric,
     timed_metric,
 )
+from assay.verdicts.graph.extract_modal import LONGEST, Statement, statements_of
 from assay.verdicts.graph.extract_terms import NUMBER, Quantity, read_quantity, slug
+from assay.verdicts.graph.extract_time import find_deadline, find_frequency, find_retention
 from assay.verdicts.graph.obligation_type import ObligationType
-
-__all__ = ["LONGEST", "Demand", "read_demands"]
-
-# No sentence that a person can follow is longer; what is, costs no more than to say so.
-LONGEST = 2000
 
 Scalar = Decimal | str | bool
 # The name of a metric, and what is doubtful about it.
@@ -33,7 +32,7 @@ _Named = tuple[str | None, tuple[str, ...]]
 
 
 class Demand(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one sentence asks of one metric; `doubts` say what a person should look at first."""
+    """What one sentence asks of one metric; `doubts` say what a person should check first."""
 
     kind: ObligationType
     metric: str | None = None
@@ -42,204 +41,348 @@ class Demand(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     doubts: tuple[str, ...] = ()
 
 
-_MODAL = re.compile(
-    r"\b(?P<modal>must not|shall not|may not|should not|must|shall|should|is required to|are required to|may"
-    r"|is prohibited|are prohibited|is forbidden|are forbidden)\b",
+_MOST_ONLY = 10
+# A negation belongs to a limit when it stands within so many words before it.
+_NEAR = 5
+_NAMED = ("the metric is named after the words of the sentence",)
+_TOO_LONG = ("the sentence is too long to be read by rules",)
+_OUTSIDE = ("it forbids a range, which no type of obligation says",)
+_EXACTLY = ("an exact value: check whether a limit or a tolerance was meant",)
+_TWICE = ("it says no twice: which way the limit goes is for a person",)
+_NEVER = ("it forbids something within a time, which no type of obligation says",)
+_IN_FRONT = ("the limit stands in front of the verb: it may only say what the sentence is about",)
+_ADVICE = ("a recommendation, of nothing that can be compared",)
+_VAGUE_WORDS = ("its words ask for judgement",)
+_ELAPSED = ("a deadline was read as the time that passed until the act",)
+_ONE_PROPERTY = ("what has the property is forbidden: it was read as a limit of the property",)
+_NOT = re.compile(
+    r"\b(?:not|never|no|nor|prevent(?:s|ed|ing)?|avoid(?:s|ed|ing)?|prohibit(?:s|ed|ing)?|refrain(?:s|ed|ing)?"
+    r"|stop(?:s|ped|ping)?)\b",
 )
-_RANGE_MIDDLE = re.compile(r"\s*(?:and|to|–|-)\s*", re.IGNORECASE)
-_EVERY = re.compile(rf"\b(?:within|at least every|at least once every|every|at intervals not exceeding)\s+(?={NUMBER})")
-_TIMES = frozenset({"s", "min", "h", "d"})
-# Longer spans have no length of their own: the longest they can be, in days.
-_LONG_SPANS = {"week": 7, "month": 31, "quarter": 92, "year": 366}
-_SPAN = re.compile(r"\s*(?P<span>week|month|quarter|year)s?\b")
-_OFTEN = re.compile(
-    r"\b(?:(?:at least )?once (?:a|an|per|each|every) (?P<span>hour|day|week|month|quarter|year)"
-    r"|(?P<word>hourly|daily|weekly|monthly|quarterly|annually|yearly))\b"
+# What follows these says when or for whom, not how much.
+_CONDITION = re.compile(
+    r"\b(?:when|whenever|if|where|once|while|after|before|until|as soon as|in case|for|which|that|who|whose"
+    r"|with regard to)\b"
 )
-_ADVERBS = {
-    "hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month", "quarterly": "quarter",
-    "annually": "year", "yearly": "year",
-}  # fmt: skip
-_LASTS = re.compile(rf"^be \w+ for (?:at least |a period of )?(?={NUMBER})")
-_ONE_OF = re.compile(r"\b(?:be )?(?P<no>not be )?one of(?: the following)?:?\s+(?P<members>\S.*)")
-_FOR_WHAT = re.compile(r" for (?P<what>[a-z][\w -]*?)(?= and |,|;|$)")
+_HARD_CONDITION = re.compile(
+    r"\b(?:when|whenever|if|where|once|while|until|as soon as|in case|which|whose|exposed (?:to|at))\b"
+)
+_NO_OBJECT = re.compile(
+    r"\s*(?:of|after|from|following|before|prior|and|to|or|but|unless|by|in|at|if|when|where)\b|\s*[,;(]"
+)
+_IF_PASSED = re.compile(r"\bif (?P<thing>[^,;]*?)(?: will| would| is| are| has| have)?\s*$", re.IGNORECASE)
+_VALUE_OF_WHICH = re.compile(
+    r"^(?:incur|have|hold|make|take|carry|cause|acquire) (?:an?|any|the) (?P<thing>[^,]*?),? the \w+ of which\s*$"
+)
+_CONTAINED = re.compile(
+    r"\b(?P<carrier>(?:[a-z]+ ){0,2}[a-z]+) (?:that|which):?"
+    r"(?: (?:contain|exhibit|exceed|have|has|show)s?\b ?(?P<thing>[\w -]*?))?\s*$",
+    re.IGNORECASE,
+)
+_VAGUE = re.compile(
+    r"\b(?:reasonabl[ey]|appropriate(?:ly)?|adequate(?:ly)?|suitabl[ey]|sufficient(?:ly)?|practicable|due (?:care"
+    r"|regard"
+    r"|diligence|consideration)|tak(?:e|en) into (?:account|consideration)|have regard|best (?:efforts"
+    r"|endeavours)|respect(?:ful(?:ly)?)?"
+    r"|fair(?:ly)?|properly|as necessary|proportionate|satisfactory|undue|in good faith|with care|carefully"
+    r"|promptly|rapidly|periodically|efforts"
+    r"|good (?:practice|order|condition)|regularly|from time to time|concise|minimi[sz]e[ds]?|as far as|endeavour"
+    r"|strive)\b",
+    re.IGNORECASE,
+)
+_ONE_OF = re.compile(
+    r"\b(?:be |use |be made of |come from )?(?P<no>not be )?(?:one of|any of"
+    r"|either)(?: the following(?: [a-z]+)?)?:?\s+(?P<members>\S.*)"
+)
+_FOR_WHAT = re.compile(r" (?:for|of) (?P<what>[a-z][\w -]*?)(?= and |,|;|\.|$)")
+_FOR_TARGET = re.compile(r" for (?P<what>[a-z][\w -]*?)(?= and |,|;|\.|$)")
 _AND_NUMBER = re.compile(rf"(?: and|,(?: and)?) (?={NUMBER})")
-_STATE = re.compile(r"^be (?P<word>\w+ed|\w+en|kept|shut|open|operational|closed|present|available|active|in place)\b")
+_LISTED_NUMBERS = re.compile(
+    r"^(?:at|in|to|from|on|by|via"
+    r"|through) (?P<thing>[a-z]+s) (?P<members>[A-Z0-9][\w-]*(?:, [A-Z0-9][\w-]*)*,? (?:and|or) [A-Z0-9][\w-]*)$"
+)
+_GIVEN = re.compile(
+    r"^be (?:provided|paid|held|maintained|kept|deposited|available|on duty|present|used|carried|in place|taken)\b"
+)
+_WITH_LIMIT = re.compile(r"\b(?:with|having|whose|of) (?:a|an|the)? ?(?P<thing>[a-z][a-z -]{2,40}?) (?:of |is |are )?$")
+_EXACT = re.compile(rf"^(?:be|be set (?:at|to)|be equal to|equal|be exactly|be fixed at)\s+(?={NUMBER})")
+_LIMIT_TO = re.compile(rf"^(?:limit|restrict|control|confine|reduce)s? (?P<thing>\S.*?) to (?={NUMBER})")
+_STARTS_COUNT = re.compile(rf"^(?:a total of )?(?={NUMBER}\s+[a-z])", re.IGNORECASE)
+_ADJECTIVE = {
+    "old": "age", "older": "age", "younger": "age", "fast": "speed", "faster": "speed", "hotter": "temperature",
+    "warmer": "temperature", "colder": "temperature", "heavier": "weight",
+}  # fmt: skip
+_EMPTY_NAMES = frozenset({"given", "provided", "granted", "allowed", "have", "receive", "take", "be"})
+_HOLDS = re.compile(r"^(?:contain|include|hold|carry)\b")
+_HELD_OF = re.compile(r" of (?P<what>[a-z][a-z -]{2,40}?)(?= by | in | at | per |,|;|\.|$)")
+_IN_WHAT = re.compile(r" in (?P<what>height|length|width|depth|diameter|weight|volume|duration)\b")
+_KEPT = re.compile(
+    r"\b(?:stor|kept|keep|held|hold|maintain|serv|transport|deliver|arriv|cool|heat|cook|chill|remain|stay|reach"
+    r"|fr(?:ee|o)z)"
+)
+_QUANTITIES = {"°C": "temperature", "°F": "temperature"}
 
 
 def read_demands(core: str) -> tuple[Demand, ...]:
     """What a sentence demands; nothing where it only permits or tells. Several limits of one sentence are several."""
-    modal = _MODAL.search(core)
-    if modal is not None and len(core) > LONGEST:
-        return (Demand(kind=ObligationType.DISCRETIONARY, doubts=_TOO_LONG),)
-    before = "" if modal is None else core[: modal.start()].strip()
-    # `No ship shall …`, `at no time shall …`: the verb is plain, and the sentence forbids.
-    is_nobody = _NOBODY.search(_NO_MORE.sub("", before)) is not None
-    if modal is None or (modal["modal"] == "may" and not is_nobody):
-        return ()
-    after = core[modal.end() :].strip()
-    if turned := _AT_NO_TIME.fullmatch(f"{before}|{after}"):
-        # The subject stands behind the verb: put it where it belongs.
-        return read_demands(f"{turned['thing']} {modal['modal']} not {turned['rest']}")
-    again = _AGAIN.search(after)
-    if again is not None:
-        rest = f"{before} {after[again.start('modal') :]}"
-        return (*_demanded(before, modal["modal"], after[: again.start()], is_nobody=is_nobody), *read_demands(rest))
-    return _demanded(before, modal["modal"], after, is_nobody=is_nobody)
+    if len(core) > LONGEST:
+        is_demand = any(word in core for word in ("must", "shall", "should", "prohibited"))
+        return (Demand(kind=ObligationType.DISCRETIONARY, doubts=_TOO_LONG),) if is_demand else ()
+    found: list[Demand] = []
+    for statement in statements_of(core):
+        found += _demanded(statement)
+    return _merged(found)
 
 
-def _demanded(before: str, word: str, after: str, *, is_nobody: bool) -> tuple[Demand, ...]:
-    if word.endswith(("prohibited", "forbidden")):
-        return (Demand(kind=ObligationType.MUST_NOT, metric=named_metric(before)[0], value=True, doubts=_NAMED),)
-    is_negated = word.endswith(" not")
-    if is_negated and is_nobody:
+def _demanded(statement: Statement) -> tuple[Demand, ...]:
+    if statement.is_twice_negated:
         return (Demand(kind=ObligationType.DISCRETIONARY, doubts=_TWICE),)
-    found = _compared(before, after, is_negated=is_negated or is_nobody)
-    if word.startswith("should"):
-        # A recommendation of nothing that is measured is for a person too: `should` asks for a metric.
-        return tuple(_recommended(one) for one in found) or (Demand(kind=ObligationType.DISCRETIONARY, doubts=_ADVICE),)
-    return found or (_stated(before, after, is_negated=is_negated, is_nobody=is_nobody),)
+    found = _compared(statement)
+    if statement.is_advice:
+        return tuple(map(_recommended, found)) or (_advised(statement),)
+    return tuple(replace(one, doubts=(*one.doubts, *statement.doubts)) for one in found or (_stated(statement),))
 
 
-_TOO_LONG = ("the sentence is too long to be read by rules",)
-_NAMED = ("the metric is named after the words of the sentence",)
-_OUTSIDE = ("it forbids a range, which no type of obligation says",)
-_TWICE = ("it says no twice: which way the limit goes is for a person",)
-_NEVER = ("it forbids something within a time, which no type of obligation says",)
-_IN_FRONT = ("the limit stands in front of the verb: it may only say what the sentence is about",)
-_NOT = re.compile(
-    r"\b(?:not|never|no|nor|without|prevent(?:s|ed|ing)?|avoid(?:s|ed|ing)?|prohibit(?:s|ed|ing)?|refrain(?:s|ed|ing)?"
-    r"|stop(?:s|ped|ping)?)\b",
-)
-_NOBODY = re.compile(r"\b(?:no|nobody|none|never|neither|nor|nothing)\b", re.IGNORECASE)
-_NO_MORE = re.compile(r"\b(?:no|not) (?:more|less|fewer|higher|lower|greater) than\b", re.IGNORECASE)
-_AT_NO_TIME = re.compile(
-    r"(?:At no time|Under no circumstances|In no case|Never)\|"
-    r"(?P<thing>\S.*?) (?P<rest>(?:be|fall|drop|rise|exceed|contain|stay|remain|have)\b.*)",
-)
-_HOW = re.compile(r"^be \w+ (?:fairly|properly|adequately|appropriately|promptly|regularly|with)\b")
-_AGAIN = re.compile(r",? (?:and|but|or) (?P<modal>must|shall|should|may)\b")
-# What follows these says when or for whom, not how much.
-_CONDITION = re.compile(
-    r"\b(?:when|whenever|if|where|once|while|after|before|until|as soon as|in case|for|which|that)\b"
-)
-_GIVEN = re.compile(r"^be (?:provided|paid|held|maintained|kept|deposited|available)\b")
-_ADVICE = ("a recommendation, of nothing that can be compared",)
-_INFORMAL = ("no number, set or state that can be compared was found",)
-
-
-def _compared(before: str, after: str, *, is_negated: bool) -> tuple[Demand, ...]:
-    """The first reading that fits: time, range, limit behind the verb, set, limit in front of it."""
-    named = measured_metric(before, after)
+def _compared(statement: Statement) -> tuple[Demand, ...]:
+    """The first reading that fits."""
+    if statement.is_forbidden:
+        return ()
     return (
-        _timed(before, after, is_negated=is_negated)
-        or _ranged(after, named, is_negated=is_negated)
-        or _limited(after, named, is_negated=is_negated)
-        or _listed(after, named, is_negated=is_negated)
-        or _limited_in_front(before, after, named, is_negated=is_negated)
+        _counted_in_front(statement)
+        or _timed(statement)
+        or _ranged(statement)
+        or _limited(statement)
+        or _listed(statement)
+        or _limited_in_front(statement)
+        or _held_to(statement)
+        or _exact(statement)
     )
 
 
-def _timed(before: str, after: str, *, is_negated: bool) -> tuple[Demand, ...]:
-    found = _within(after) or _often(after)
-    if found is None:
+def _counted_in_front(statement: Statement) -> tuple[Demand, ...]:
+    """`At least two lifeguards shall be on duty`, `Two samples are required`."""
+    before = statement.before
+    found = [one for one in comparisons_of(before) if one.start == 0 and one.is_firm]
+    if found:
+        kind = found[0].negated if statement.is_negated else found[0].plain
+        return (_counted(statement, kind, found[0].quantity),)
+    count = _STARTS_COUNT.match(before)
+    quantity = None if count is None or not statement.is_existence else read_quantity(before, count.end())
+    if quantity is None:
         return ()
-    if is_negated:
-        return (Demand(kind=ObligationType.DISCRETIONARY, doubts=_NEVER),)
-    start, value, unit, told = found
-    metric, doubts = timed_metric(before, after[:start])
+    return (_counted(statement, ObligationType.MUST_BE_AT_LEAST, quantity),)
+
+
+def _counted(statement: Statement, kind: ObligationType, quantity: Quantity) -> Demand:
+    thing = statement.before[quantity.end :].strip()
+    metric = "_".join(filter(None, (slug(thing), slug(re.sub(r"^be ", "", statement.after), most=4))))
+    return Demand(kind=kind, metric=metric or None, value=quantity.value, unit=quantity.unit, doubts=_NAMED)
+
+
+def _timed(statement: Statement) -> tuple[Demand, ...]:
+    """How long it is kept, how soon it is done, how often."""
+    before, after = statement.before, statement.after
+    kept = find_retention(after, is_negated=statement.is_negated)
+    if kept is not None:
+        metric, doubts = acted_metric(before, after[: kept.start] + after[kept.start :].split(" for ", 1)[0])
+        return (Demand(kind=kept.kind, metric=metric, value=kept.value, unit=kept.unit, doubts=doubts),)
+    often, soon = find_frequency(after), find_deadline(after)
+    limits = comparisons_of(after)
+    first = min((one.start for one in (often, soon) if one is not None), default=None)
+    if first is None or (limits and limits[0].end <= first and not statement.is_negated):
+        return ()
+    if soon is not None and soon.start == first:
+        if statement.is_negated:
+            return (Demand(kind=ObligationType.DISCRETIONARY, doubts=_NEVER),) if soon.suffix == "delay" else ()
+        act, rest = after[: soon.start].strip(" ,"), after[soon.end :]
+        if soon.is_notice:
+            act = f"give{rest}"
+        elif rest.strip() and _NO_OBJECT.match(rest) is None:
+            act = f"{act}{rest}"
+        metric, doubts = acted_metric(before, act)
+        name = f"{metric}_{soon.suffix}" if metric else None
+        return (Demand(kind=soon.kind, metric=name, value=soon.value, unit=soon.unit, doubts=(*doubts, *_ELAPSED)),)
+    if often is None or statement.is_negated:
+        return ()
+    metric, doubts = timed_metric(before, after[: often.start].strip(" ,"))
     kind = ObligationType.MUST_BE_RECORDED_WITHIN
-    return (Demand(kind=kind, metric=metric, value=value, unit=unit, doubts=(*doubts, *told)),)
+    return (Demand(kind=kind, metric=metric, value=often.value, unit=often.unit, doubts=(*doubts, *often.doubts)),)
 
 
-def _within(after: str) -> tuple[int, Decimal, str, tuple[str, ...]] | None:
-    """`within 48 hours`, `every two weeks`: where it stands, how long, in which unit."""
-    every = _EVERY.search(after)
-    length = None if every is None else read_quantity(after, every.end())
-    if every is None or length is None:
-        return None
-    if length.unit in _TIMES:
-        return every.start(), length.value, str(length.unit), ()
-    span = _SPAN.match(after, length.end) if length.unit is None else None
-    if span is None:
-        return None
-    return every.start(), length.value * _LONG_SPANS[span["span"]], "d", (_counted_as(span["span"]),)
-
-
-def _often(after: str) -> tuple[int, Decimal, str, tuple[str, ...]] | None:
-    """How often, as in `daily` and `at least once a month`."""
-    found = _OFTEN.search(after)
-    if found is None:
-        return None
-    span = found["span"] or _ADVERBS[found["word"]]
-    if span in _LONG_SPANS:
-        return found.start(), Decimal(_LONG_SPANS[span]), "d", (_counted_as(span),)
-    return found.start(), Decimal(1), span[0], ()
-
-
-def _counted_as(span: str) -> str:
-    return f"a {span} was counted as {_LONG_SPANS[span]} days"
-
-
-def _ranged(after: str, named: _Named, *, is_negated: bool) -> tuple[Demand, ...]:
-    between = RANGE.search(after)
-    found = None if between is None else _range(after, between.end())
-    if found is None:
+def _ranged(statement: Statement) -> tuple[Demand, ...]:
+    after = statement.after
+    found = find_range(after)
+    if found is None or _HARD_CONDITION.search(after[: found.start]):
         return ()
-    if is_negated:
+    limits = comparisons_of(after)
+    if limits and limits[0].start < found.start:
+        # `45 dB(A) between 22 and 7 h`: the range says when.
+        return ()
+    if statement.is_negated:
         # No type of SKI 3.3 says "outside of a range".
         return (Demand(kind=ObligationType.DISCRETIONARY, doubts=_OUTSIDE),)
-    kind = ObligationType.MUST_BE_WITHIN
-    return (Demand(kind=kind, metric=named[0], value=found[0], unit=found[1], doubts=named[1]),)
+    name, doubts = _with_quantity(measured_metric(statement.before, after), found.unit, after[: found.start])
+    value: tuple[Scalar, ...] = (found.low, found.high)
+    return (Demand(kind=ObligationType.MUST_BE_WITHIN, metric=name, value=value, unit=found.unit, doubts=doubts),)
 
 
-def _limited(after: str, named: _Named, *, is_negated: bool) -> tuple[Demand, ...]:
+def _limited(statement: Statement) -> tuple[Demand, ...]:
     """Every limit of a sentence, on the side that the words before it say; `at least 5 and at most 9` is two."""
+    after = statement.after
+    named = measured_metric(statement.before, after)
     found: list[Demand] = []
     start = 0
-    for begin, end, plain, negated in comparisons_of(after):
-        between = after[start:begin]
-        if _CONDITION.search(between):
-            return ()
-        is_told_again = _NOT.search(between) is not None
-        if is_negated and is_told_again:
+    for limit in comparisons_of(after):
+        between = after[start : limit.start]
+        hard = _HARD_CONDITION if limit.is_firm else _CONDITION
+        contained = _CONTAINED.search(between) if statement.is_negated else None
+        is_valued = statement.is_negated and _VALUE_OF_WHICH.match(between) is not None
+        passed = _IF_PASSED.search(between) if statement.is_negated and not found else None
+        if passed is not None:
+            # `No one may be scheduled if the flight time will exceed 13 hours`.
+            named, is_valued = (named_metric(passed["thing"])[0], _ONE_PROPERTY), True
+        is_aside = not (limit.is_firm or statement.is_negated) and re.search(r"\bto [a-z]+ .*\bfrom\b", between)
+        if is_aside:
+            break
+        if hard.search(between) and contained is None and not is_valued:
+            break
+        valued = _VALUE_OF_WHICH.match(between) if statement.is_negated else None
+        if valued is not None:
+            named = (slug(valued["thing"], most=4) or named[0], named[1])
+        if contained is not None:
+            # `No operator shall discharge gases that contain dust in excess of 5 mg/m3`.
+            thing = contained["thing"] or counted_metric(after, limit.quantity.end) or ""
+            named = (slug(f"{contained['carrier']} {thing}") or named[0], named[1])
+        is_told_again = _NOT.search(" ".join(between.split()[-_NEAR:])) is not None
+        if statement.is_negated and is_told_again:
             return (Demand(kind=ObligationType.DISCRETIONARY, doubts=_TWICE),)
-        limits, start = _limits(after, end, negated if is_negated or is_told_again else plain, *named)
+        kind = limit.negated if statement.is_negated or is_told_again else limit.plain
+        limits, start = _limits(after, limit, kind, named)
         found += limits
     return tuple(found)
 
 
-def _limited_in_front(before: str, after: str, named: _Named, *, is_negated: bool) -> tuple[Demand, ...]:
-    """`security of at least €5,000 must be provided`: the limit belongs to what the sentence is about."""
+def _limits(text: str, limit: Comparison, kind: ObligationType, named: _Named) -> tuple[tuple[Demand, ...], int]:
+    """`35 mg/m3 for sulphur dioxide and 150 mg/m3 for nitrogen oxides` are two limits of two metrics; and the end."""
+    found: list[Demand] = []
+    quantity, end = limit.quantity, limit.end
+    while True:
+        for_what = _FOR_TARGET.match(text, quantity.end)
+        name: _Named = (_bound_name(limit, named) or _name(text, quantity, named, for_what), named[1])
+        name = _with_quantity(name, quantity.unit, text[: limit.start])
+        found.append(_limit(kind, name[0], quantity, name[1]))
+        end = max(end, quantity.end if for_what is None else for_what.end())
+        following = None if for_what is None else _AND_NUMBER.match(text, end)
+        after = None if following is None else read_quantity(text, following.end())
+        if after is None or comparisons_of(text[end : after.end]):
+            return tuple(found), end
+        quantity = after
+
+
+def _bound_name(limit: Comparison, named: _Named) -> str | None:
+    """`a minimum daily rest period of 11 hours` is about the rest period; `a minimum period of` is not."""
+    noun = slug(limit.noun)
+    if not noun or noun in {"period", "of", "value", "level", "average", "total", "mean"} or noun.endswith("average"):
+        return None
+    return noun if named[0] is None or named[0] in ACTORS or noun in named[0] else f"{named[0]}_{noun}"
+
+
+def _name(text: str, quantity: Quantity, named: _Named, for_what: re.Match[str] | None) -> str | None:
+    if for_what is not None:
+        what = slug(for_what["what"])
+        subject = named[0] or ""
+        is_plain = subject in {"", "emissions", "waste_gas", "limits", "levels"} or subject.count("_") >= 2  # noqa: PLR2004  a long name says enough
+        return what if is_plain or set(what.split("_")) <= set(subject.split("_")) else f"{subject}_{what}"
+    counted = counted_metric(text, quantity.end) if quantity.unit is None else None
+    if counted is not None:
+        # A single word is completed by what the sentence is about.
+        return counted if "_" in counted or not named[0] or counted in named[0] else f"{named[0]}_{counted}"
+    behind = _words_behind(text, quantity, named[0])
+    return named[0] if behind is None else f"{named[0]}_{behind}"
+
+
+def _words_behind(text: str, quantity: Quantity, name: str | None) -> str | None:
+    """Words behind a number that say what it measures: `of suspended solids`, `in height`, `old`."""
+    if name is None:
+        return None
+    rest = text[quantity.end :]
+    held = _HELD_OF.match(rest) if _HOLDS.match(text) else _IN_WHAT.match(rest)
+    if held is not None:
+        return slug(held["what"])
+    if name in _EMPTY_NAMES:
+        following = re.match(r"\s*(?P<words>[a-z]+(?: [a-z]+){0,3})", rest)
+        return None if following is None else slug(following["words"])
+    words = [*re.findall(r"^\s+([a-z]+)", rest), *re.findall(r"[a-z]+", text)]
+    return next((_ADJECTIVE[word] for word in words if word in _ADJECTIVE and _ADJECTIVE[word] not in name), None)
+
+
+def _with_quantity(named: _Named, unit: str | None, act: str) -> _Named:
+    """A thing that is stored at 2 to 8 °C is measured by its temperature."""
+    quantity = _QUANTITIES.get(unit or "")
+    if quantity is None or named[0] is None or quantity in named[0] or _KEPT.search(act) is None:
+        return named
+    return f"{named[0]}_{quantity}", named[1]
+
+
+def _limited_in_front(statement: Statement) -> tuple[Demand, ...]:
+    """`security of at least €5,000 must be provided`; `vessels with a draught exceeding 9 m shall not enter`."""
+    before = statement.before
     found = comparisons_of(before)
-    if is_negated or len(found) != 1 or _GIVEN.match(after) is None:
+    if len(found) != 1:
         return ()
-    _, end, plain, _ = found[0]
-    return _limits(before, end, plain, named[0], (*named[1], *_IN_FRONT))[0]
+    limit = found[0]
+    thing = _WITH_LIMIT.search(before[: limit.start])
+    if statement.is_negated or statement.is_only:
+        kind = limit.negated if statement.is_negated else limit.plain
+        if thing is None or "that" in before or "which" in before:
+            return ()
+        metric = "_".join(filter(None, (named_metric(before[: thing.start()])[0], slug(thing["thing"]))))
+        return (_limit(kind, metric, limit.quantity, _ONE_PROPERTY),)
+    if _GIVEN.match(statement.after) is None or not limit.is_firm:
+        return ()
+    return (_limit(limit.plain, named_metric(before)[0], limit.quantity, _IN_FRONT),)
 
 
-def _listed(after: str, named: _Named, *, is_negated: bool) -> tuple[Demand, ...]:
-    members = _ONE_OF.search(after)
-    if members is None:
+def _listed(statement: Statement) -> tuple[Demand, ...]:
+    members = _ONE_OF.search(statement.after)
+    numbered = _LISTED_NUMBERS.match(statement.after) if statement.is_only else None
+    if members is None and numbered is None:
         return ()
-    is_not = is_negated or bool(members["no"])
+    if numbered is not None:
+        name = "_".join(filter(None, (named_metric(statement.before)[0], slug(numbered["thing"]))))
+        kind = ObligationType.MUST_BE_ONE_OF
+        return (Demand(kind=kind, metric=name, value=_members(numbered["members"]), doubts=_NAMED),)
+    if members is None or len(_members(members["members"])) < 2:  # noqa: PLR2004  one member is no set
+        return ()
+    is_not = statement.is_negated or bool(members["no"])
     kind = ObligationType.MUST_NOT_BE_ONE_OF if is_not else ObligationType.MUST_BE_ONE_OF
+    named = measured_metric(statement.before, statement.after)
     return (Demand(kind=kind, metric=named[0], value=_members(members["members"]), doubts=named[1]),)
 
 
-def _limits(
-    text: str, start: int, kind: ObligationType, metric: str | None, doubts: tuple[str, ...]
-) -> tuple[tuple[Demand, ...], int]:
-    """`35 mg/m3 for sulphur dioxide and 150 mg/m3 for nitrogen oxides` are two limits of two metrics; and the end."""
-    found: list[Demand] = []
-    while (quantity := read_quantity(text, start)) is not None:
-        for_what = _FOR_WHAT.match(text, quantity.end)
-        name = (counted_metric(text, quantity.end) or metric) if for_what is None else slug(for_what["what"])
-        found.append(_limit(kind, name, quantity, doubts))
-        start = quantity.end if for_what is None else for_what.end()
-        if for_what is None or _AND_NUMBER.match(text, start) is None:
-            break
-    return tuple(found), start
+def _exact(statement: Statement) -> tuple[Demand, ...]:
+    """`shall be set at 5 bar`: an exact value, which is rarely meant."""
+    found = _EXACT.match(statement.after)
+    quantity = None if found is None or statement.is_negated else read_quantity(statement.after, found.end())
+    if quantity is None or quantity.unit is None:
+        return ()
+    named = named_metric(statement.before, is_state=True)
+    bound = re.match(r"(?:the |a |an )?(?P<side>minimum|maximum)\b", statement.before, re.IGNORECASE)
+    if bound is not None:
+        is_low = bound["side"].lower() == "minimum"
+        kind = ObligationType.MUST_BE_AT_LEAST if is_low else ObligationType.MUST_NOT_EXCEED
+        return (_limit(kind, named[0], quantity, named[1]),)
+    return (_limit(ObligationType.MUST_EQUAL, named[0], quantity, (*named[1], *_EXACTLY)),)
+
+
+def _held_to(statement: Statement) -> tuple[Demand, ...]:
+    """`shall limit the intake to 10 mg in a week`."""
+    found = _LIMIT_TO.match(statement.after)
+    quantity = None if found is None or statement.is_negated else read_quantity(statement.after, found.end())
+    if found is None or quantity is None or quantity.unit is None:
+        return ()
+    named = named_metric(found["thing"])
+    return (_limit(ObligationType.MUST_NOT_EXCEED, named[0], quantity, named[1]),)
 
 
 def _limit(kind: ObligationType, metric: str | None, quantity: Quantity, doubts: tuple[str, ...]) -> Demand:
@@ -251,38 +394,86 @@ def _limit(kind: ObligationType, metric: str | None, quantity: Quantity, doubts:
     return Demand(kind=kind, metric=metric, value=quantity.value, unit=quantity.unit, doubts=tuple(told))
 
 
-def _range(text: str, start: int) -> tuple[tuple[Scalar, ...], str | None] | None:
-    low = read_quantity(text, start)
-    middle = None if low is None else _RANGE_MIDDLE.match(text, low.end)
-    high = None if middle is None else read_quantity(text, middle.end())
-    if low is None or high is None or high.value < low.value:
-        return None
-    return (low.value, high.value), high.unit or low.unit
-
-
 def _members(text: str) -> tuple[Scalar, ...]:
     parts = re.split(r",\s*(?:and |or )?|\s+(?:and|or)\s+", text.rstrip(" ."))
     return tuple(part.strip("“”\"'‘’ ") for part in parts if part.strip())
 
 
-def _stated(before: str, after: str, *, is_negated: bool, is_nobody: bool) -> Demand:
-    """`guards shall be fitted` is a state of a thing; anything else is for a person."""
-    state = _STATE.match(after)
-    thing, _ = named_metric(before)
-    if is_nobody or state is None or thing is None or thing.rpartition("_")[2] in ACTORS:
-        return Demand(kind=ObligationType.DISCRETIONARY, doubts=_INFORMAL)
-    if _LASTS.match(after) or _HOW.match(after):
-        return Demand(kind=ObligationType.DISCRETIONARY, doubts=_INFORMAL)
+def _stated(statement: Statement) -> Demand:
+    """A duty without a number: a state of a thing, or an act; what asks for judgement is for a person."""
+    if _VAGUE.search(statement.after) or _VAGUE.match(statement.before):
+        return Demand(kind=ObligationType.DISCRETIONARY, doubts=_VAGUE_WORDS)
+    is_negated = statement.is_negated or statement.is_forbidden
+    metric = _stated_metric(statement)
+    if metric is None:
+        return Demand(kind=ObligationType.DISCRETIONARY, doubts=_VAGUE_WORDS)
     kind = ObligationType.MUST_NOT if is_negated else ObligationType.MUST
-    return Demand(kind=kind, metric=f"{thing}_{slug(state['word'])}", value=True, doubts=_NAMED)
+    return Demand(kind=kind, metric=metric, value=True, doubts=_NAMED)
+
+
+def _stated_metric(statement: Statement) -> str | None:
+    if statement.metric is not None:
+        return statement.metric
+    if statement.is_forbidden:
+        return _forbidden_metric(statement)
+    if statement.is_existence:
+        return acted_metric(statement.before, f"{statement.after} provided".strip())[0]
+    before, limits = statement.before, comparisons_of(statement.before)
+    if statement.is_only and statement.after:
+        # The restriction is the point: no word of it is left out.
+        return slug(f"{'' if is_actor(before) else before} {statement.after}", most=_MOST_ONLY) or None
+    if limits:
+        before = before[: limits[0].start]
+    return acted_metric(before, statement.after)[0]
+
+
+def _forbidden_metric(statement: Statement) -> str | None:
+    """`the disposal of ash is prohibited`, `it is forbidden to smoke`."""
+    if re.fullmatch(r"(?:It|it|there|There)?", statement.before.strip()):
+        return acted_metric("", re.sub(r"^(?:for .*? )?to ", "", statement.after))[0]
+    return named_metric(statement.before, is_state=True)[0]
 
 
 def _recommended(demand: Demand) -> Demand:
     """A recommendation has no operand to compare by: its metric says whether the limit was passed."""
-    if not isinstance(demand.value, Decimal) or demand.metric is None:
+    if demand.metric is None or demand.kind is ObligationType.DISCRETIONARY:
         return replace(demand, kind=ObligationType.DISCRETIONARY, metric=None, value=None, unit=None, doubts=_ADVICE)
-    side = "below" if demand.kind in (ObligationType.MUST_BE_AT_LEAST, ObligationType.MUST_BE_ABOVE) else "above"
     unit = "" if demand.unit is None else f"_{slug(demand.unit)}"
+    doubts = (*demand.doubts, *_NAMED)
+    if isinstance(demand.value, tuple):
+        metric = f"{demand.metric}_outside_{'_'.join(slug(str(one)) for one in demand.value)}{unit}"
+        return Demand(kind=ObligationType.SHOULD, metric=metric, value=False, doubts=doubts)
     number = slug(str(demand.value))
+    if demand.kind is ObligationType.MUST_BE_RECORDED_WITHIN:
+        metric = f"{demand.metric}_within_{number}{unit}"
+        return Demand(kind=ObligationType.SHOULD, metric=metric, value=True, doubts=doubts)
+    side = "below" if demand.kind in (ObligationType.MUST_BE_AT_LEAST, ObligationType.MUST_BE_ABOVE) else "above"
     metric = f"{demand.metric}_{side}_{number}{unit}"
-    return Demand(kind=ObligationType.SHOULD, metric=metric, value=False, doubts=(*demand.doubts, *_NAMED))
+    return Demand(kind=ObligationType.SHOULD, metric=metric, value=False, doubts=doubts)
+
+
+def _advised(statement: Statement) -> Demand:
+    is_measurable = not _VAGUE.search(statement.after) and (
+        is_actor(statement.before) or re.match(r"^(?:be \w+(?:ed|en|t)\b|(?!be\b)[a-z]+ )", statement.after) is not None
+    )
+    metric = acted_metric(statement.before, statement.after)[0] if is_measurable else None
+    if metric is None:
+        return Demand(kind=ObligationType.DISCRETIONARY, doubts=_ADVICE)
+    return Demand(kind=ObligationType.SHOULD, metric=metric, value=not statement.is_negated, doubts=_NAMED)
+
+
+def _merged(demands: list[Demand]) -> tuple[Demand, ...]:
+    """A lower and an upper limit of one metric are one range."""
+    if len(demands) != 2:  # noqa: PLR2004  a range has two ends
+        return tuple(demands)
+    low, high = sorted(demands, key=lambda one: one.kind is ObligationType.MUST_NOT_EXCEED)
+    is_pair = (low.kind, high.kind) == (ObligationType.MUST_BE_AT_LEAST, ObligationType.MUST_NOT_EXCEED)
+    units = {one.unit for one in demands if one.unit is not None}
+    if not is_pair or low.metric != high.metric or len(units) > 1:
+        return tuple(demands)
+    if not isinstance(low.value, Decimal) or not isinstance(high.value, Decimal) or low.value > high.value:
+        return tuple(demands)
+    doubts = tuple(dict.fromkeys(one for one in (*low.doubts, *high.doubts) if "no unit" not in one or not units))
+    unit = next(iter(units), None)
+    kind = ObligationType.MUST_BE_WITHIN
+    return (Demand(kind=kind, metric=low.metric, value=(low.value, high.value), unit=unit, doubts=doubts),)

@@ -6,98 +6,55 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-__all__ = [
-    "DATE",
-    "NUMBER",
-    "Quantity",
-    "Reference",
-    "clause_name",
-    "find_references",
-    "last_moment",
-    "parse_date",
-    "parse_number",
-    "quantities_of",
-    "read_quantity",
-    "slug",
-]
+from assay.verdicts.graph.extract_units import MONEY, match_unit
 
 _WORDS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "eleven": 11, "twelve": 12, "fourteen": 14, "fifteen": 15, "twenty": 20, "twenty-four": 24, "thirty": 30,
-    "forty-eight": 48, "sixty": 60, "seventy-two": 72, "ninety": 90,
+    "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "eighteen": 18,
+    "twenty": 20, "twenty-one": 21, "twenty-four": 24, "twenty-five": 25, "twenty-eight": 28, "thirty": 30,
+    "thirty-six": 36, "forty": 40, "forty-five": 45, "forty-eight": 48, "fifty": 50, "sixty": 60,
+    "seventy-two": 72, "eighty": 80, "ninety": 90, "one hundred": 100, "hundred": 100,
 }  # fmt: skip
-_DIGITS = r"(?:-|minus )?(?:[0-9]{1,3}(?:[,\u00a0\u202f ][0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:[.,][0-9]+)?)"
+_DIGITS = (
+    r"(?:[-+−]|minus )?(?:[1-9][0-9]{0,2}(?:[,\u00a0\u202f ][0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:[.,][0-9]+)?)"
+)
 NUMBER = rf"(?:{_DIGITS}|\b(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})\b)"
 _GROUPS = re.compile(r"(?<=[0-9])[,\u00a0\u202f ](?=[0-9]{3}(?:[^0-9]|$))")
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
-_NAMED = rf"(?P<day>[0-9]{{1,2}}) (?P<month>{'|'.join(_MONTHS)}) (?P<year>[0-9]{{4}})"
-_ISO = r"(?P<iso>[0-9]{4}-[0-9]{2}-[0-9]{2})"
-DATE = r"(?:[0-9]{1,2} (?:" + "|".join(_MONTHS) + r") [0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2})"
-_DATE = re.compile(rf"{_NAMED}|{_ISO}")
-# Units by the words that regulations use for them; the first column is how the graph writes them.
-_UNITS = {
-    "%": ("per cent", "percent", "%"),
-    "°C": ("degrees celsius", "°c", "degc"),
-    "mg/m3": ("milligrams per cubic metre", "mg/m3", "mg/m³"),
-    "mg/Nm3": ("milligrams per normal cubic metre", "mg/nm3", "mg/nm³"),
-    "µg/m3": ("micrograms per cubic metre", "µg/m3", "µg/m³", "ug/m3"),
-    "mg/l": ("milligrams per litre", "mg/l"),
-    "g/kWh": ("grams per kilowatt hour", "g/kwh"),
-    "% m/m": ("% m/m", "% by mass", "per cent by mass", "per cent m/m"),
-    "ppm": ("parts per million", "ppm"),
-    "dB": ("db",),
-    "dB(A)": ("db(a)", "dba", "decibels"),
-    "bar": ("bar",),
-    "kPa": ("kilopascals", "kpa"),
-    "m/s": ("metres per second", "m/s"),
-    "km/h": ("kilometres per hour", "km/h"),
-    "kn": ("knots", "kn"),
-    "m": ("metres", "metre"),
-    "mm": ("millimetres", "mm"),
-    "cm": ("centimetres", "cm"),
-    "in": ("inches",),
-    "km": ("kilometres",),
-    "nm": ("nautical miles",),
-    "m3": ("cubic metres", "m3", "m³"),
-    "t": ("tonnes", "tonne"),
-    "kg": ("kilograms", "kg"),
-    "g": ("grams",),
-    "mg": ("milligrams", "mg"),
-    "l": ("litres",),
-    "MW": ("megawatts", "mw"),
-    "kW": ("kilowatts", "kw"),
-    "V": ("volts",),
-    "lux": ("lux",),
-    "EUR": ("euro", "euros", "eur", "€"),
-    "USD": ("us dollars", "usd", "$"),
-    "us": ("microseconds", "microsecond"),
-    "ms": ("milliseconds", "millisecond"),
-    "s": ("seconds", "second"),
-    "min": ("minutes", "minute"),
-    "h": ("hours", "hour"),
-    "d": ("days", "day", "calendar days"),
-}
-_SPELLINGS = {spelling: unit for unit, spellings in _UNITS.items() for spelling in spellings}
-_UNIT = re.compile(
-    r"\s*(?P<unit>" + "|".join(re.escape(one) for one in sorted(_SPELLINGS, key=len, reverse=True)) + r")(?![\w/])",
-    re.IGNORECASE,
+_MONTH = "|".join(_MONTHS)
+_DAY = r"[0-9]{1,2}(?:st|nd|rd|th)?"
+DATE = (
+    rf"(?:(?:the )?{_DAY}(?: day)?(?: of)? (?:{_MONTH}),? [0-9]{{4}}|(?:{_MONTH}) {_DAY},? [0-9]{{4}}"
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2})"
 )
-# A quotient that the table does not have is taken as it is written.
-_QUOTIENT = re.compile(r"\s*(?P<unit>[A-Za-zµ%°][A-Za-z0-9µ³²]{0,5}/[A-Za-z0-9µ³²]{1,6})(?![\w/])")
-_QUANTITY = re.compile(rf"(?P<money>[€$]\s?)?(?P<number>{NUMBER})", re.IGNORECASE)
+_DATE = re.compile(
+    rf"(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?: day)?(?: of)? (?P<month>{_MONTH}),? (?P<year>[0-9]{{4}})"
+    rf"|(?P<us_month>{_MONTH}) (?P<us_day>[0-9]{{1,2}})(?:st|nd|rd|th)?,? (?P<us_year>[0-9]{{4}})"
+    r"|(?P<iso>[0-9]{4}-[0-9]{2}-[0-9]{2})"
+)
+COIN = r"(?:[€$£]\s?|\b(?-i:EUR|USD|GBP|CHF|SEK|NOK|DKK|JPY|INR|AUD|CAD|CNY|BRL|Rs\.?)\s)"
+_QUANTITY = re.compile(rf"(?P<money>{COIN})?(?P<number>{NUMBER})", re.IGNORECASE)
+_NUMBERED = r"[0-9]+[A-Za-z]?(?:[.-][0-9]+)*(?: ?\([0-9A-Za-z]{1,4}\))*"
 _ACT = (
     r"(?:(?:Commission |Council |Delegated |Implementing )*(?:Directive|Regulation|Decision)"
-    r" (?:\((?:EU|EC|EEC)\) )?(?:No )?[0-9]+/[0-9]+(?:/[A-Z]+)?|[0-9]+ CFR [0-9.]+|MARPOL Annex [IVX]+|ISO [0-9-]+)"
+    r" (?:\((?:EU|EC|EEC)\) )?(?:No )?[0-9]+/[0-9]+(?:/[A-Z]+)?|[0-9]+ CFR (?:[Pp]art )?[0-9.]+|MARPOL Annex [IVX]+"
+    r"|(?:ISO(?:/IEC|/TS)?|IEC|EN(?: ISO)?|DIN|BS|ASTM|NFPA|IEEE) [A-Z]?[0-9][0-9.:-]*(?<![.:-])"
+    r"|S\.I\. No\. [0-9]+ of [0-9]{4}"
+    r"|(?:the )?(?:(?:[A-Z][A-Za-z&-]*|\([A-Z][A-Za-z ]*\)) (?:and |of |for |at )?){1,7}(?:Act|Code|Ordinance"
+    r"|Regulations?|Rules"
+    r"|Convention),? [0-9]{4}"
+    r"|(?:the )?(?:GDPR|HIPAA|REACH|SOLAS|MARPOL)(?! Annex))"
 )
 _PLACE = (
-    r"(?:(?:Article|Section|Regulation|Rule) [0-9]+[a-z]?(?:\.[0-9]+)*(?:\([0-9a-z]+\))*"
-    r"|Annex [IVXLC0-9]+|§ ?[0-9]+[a-z]?|paragraph \(?[0-9]+\)?(?:\([a-z]\))?)"
+    rf"(?:(?:[Aa]rticle|[Ss]ection|[Rr]egulation|[Rr]ule|[Cc]lause|[Cc]ondition) {_NUMBERED}"
+    r"|(?:Annex|Schedule|Appendix)(?: [IVXLC]+| [0-9]+| [A-Z])\b|Table [0-9]+(?:[.-][0-9]+)*"
+    rf"|§+ ?{_NUMBERED}|(?:[Ss]ub)?[Pp]aragraph \(?[0-9]+\)?(?: ?\([a-z]\))?)"
 )
 _REFERENCE = re.compile(
-    rf"(?P<inner>{_PLACE})(?: (?:of|to) (?P<outer>{_ACT}))?|(?P<act>{_ACT})(?:,? (?P<clause>{_PLACE}))?"
+    rf"(?P<inner>{_PLACE})(?:,? (?:of|to|in) (?P<outer>{_ACT}))?|(?P<act>{_ACT})(?:,? (?P<clause>{_PLACE}))?"
 )
 _DROPPED = frozenset({"a", "an", "the", "any", "each", "every", "all", "such", "its", "their", "of", "in", "that"})
 _WORD = re.compile(r"[a-z0-9]+")
@@ -127,7 +84,9 @@ def parse_number(text: str) -> tuple[Decimal, bool]:
     word = _WORDS.get(text.lower())
     if word is not None:
         return Decimal(word), False
-    plain = _GROUPS.sub("", text.lower().replace("minus ", "-"))
+    signed = text.lower().replace("minus ", "-").replace("−", "-").lstrip("+")
+    # `0,010` is a hundredth: no group of thousands begins with a nought.
+    plain = signed if signed.lstrip("-").startswith("0") else _GROUPS.sub("", signed)
     return Decimal(plain.replace(",", ".")), "," in plain
 
 
@@ -137,14 +96,12 @@ def read_quantity(text: str, start: int = 0) -> Quantity | None:
     if found is None:
         return None
     value, is_doubtful = parse_number(found["number"])
-    unit = _UNIT.match(text, found.end())
     if found["money"]:
-        return Quantity(value=value, unit=_SPELLINGS[found["money"].strip()], end=found.end(), is_doubtful=is_doubtful)
+        return Quantity(value=value, unit=MONEY[found["money"].strip()], end=found.end(), is_doubtful=is_doubtful)
+    unit = match_unit(text, found.end())
     if unit is None:
-        quotient = _QUOTIENT.match(text, found.end())
-        end = found.end() if quotient is None else quotient.end()
-        return Quantity(value=value, unit=quotient and quotient["unit"], end=end, is_doubtful=is_doubtful)
-    return Quantity(value=value, unit=_SPELLINGS[unit["unit"].lower()], end=unit.end(), is_doubtful=is_doubtful)
+        return Quantity(value=value, unit=None, end=found.end(), is_doubtful=is_doubtful)
+    return Quantity(value=value, unit=unit[0], end=unit[1], is_doubtful=is_doubtful)
 
 
 def quantities_of(text: str) -> tuple[Quantity, ...]:
@@ -165,7 +122,8 @@ def parse_date(text: str) -> str | None:
     if found["iso"]:
         year, month, day = map(int, found["iso"].split("-"))
     else:
-        year, month, day = int(found["year"]), _MONTHS.index(found["month"]) + 1, int(found["day"])
+        year, day = int(found["year"] or found["us_year"]), int(found["day"] or found["us_day"])
+        month = _MONTHS.index(found["month"] or found["us_month"]) + 1
     longest = (31, 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28,
                31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # fmt: skip
     if not (1 <= month <= len(longest) and 1 <= day <= longest[month - 1] and year > 0):
@@ -181,9 +139,10 @@ def last_moment(day: str) -> str:
 def find_references(text: str) -> Iterator[Reference]:
     for found in _REFERENCE.finditer(text):
         if found["act"]:
-            yield Reference(document=found["act"], clause=found["clause"] or "as a whole")
+            yield Reference(document=found["act"].removeprefix("the "), clause=found["clause"] or "as a whole")
         else:
-            yield Reference(document=found["outer"], clause=found["inner"])
+            outer = found["outer"]
+            yield Reference(document=outer and outer.removeprefix("the "), clause=found["inner"])
 
 
 def clause_name(*words: str) -> str:

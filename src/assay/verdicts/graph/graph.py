@@ -20,8 +20,8 @@ from assay.verdicts.graph.node import (
     Subject,
 )
 from assay.verdicts.graph.obligation import Obligation
-
-__all__ = ["DRAFT", "NODE_TYPES", "GraphForm", "KnowledgeGraph", "Node", "Notice", "NoticeCode", "node_type"]
+from assay.verdicts.graph.unit import UnitTable
+from assay.verdicts.rulings import CURRENT, Rulings
 
 Node: TypeAlias = Subject | Rule | Obligation | Definition | Exemption | Precedent | Jurisdiction | Citation
 
@@ -51,7 +51,9 @@ class NoticeCode(StrEnum):
 
     CONVERTED = "converted"
     DATE_ONLY = "date_only"
+    DEFAULT_TIER = "default_tier"
     IGNORED_FIELD = "ignored_field"
+    IN_FORCE_ALWAYS = "in_force_always"
     MISSING_VERSION = "missing_version"
     TRACK_DEPRECATED = "track_deprecated"
     UNSIGNED = "unsigned"
@@ -66,6 +68,11 @@ class Notice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class KnowledgeGraph(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`rulings` are those that the document was read by: all that is made of the graph follows them.
+
+    `units` are the conversions that its metadata declares.
+    """
+
     form: GraphForm = GraphForm.TYPED
     metadata: dict[str, JsonValue] = {}
     subjects: tuple[Subject, ...] = ()
@@ -78,6 +85,8 @@ class KnowledgeGraph(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     citations: tuple[Citation, ...] = ()
     edges: tuple[Edge, ...] = ()
     notices: tuple[Notice, ...] = ()
+    rulings: Rulings = CURRENT
+    units: UnitTable = UnitTable()
 
     def nodes(self) -> Iterator[Node]:
         """Every node, kind by kind, in the order of SKI 3.1."""

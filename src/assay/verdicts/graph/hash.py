@@ -19,8 +19,6 @@ from assay.verdicts.graph.graph import KnowledgeGraph, Node, node_type
 from assay.verdicts.graph.node import NodeType
 from assay.verdicts.graph.obligation import PLAIN_PREDICATES, FlatPredicate
 
-__all__ = ["graph_bytes", "graph_hash", "node_version", "render_graph", "render_node", "stamp_versions", "versioned"]
-
 _Node = TypeVar("_Node", bound=Node)
 # What we derive from the document and never write into one.
 _DERIVED = frozenset({"basis", "formal"})

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from assay.verdicts.graph._links import Links, chain_of
 from assay.verdicts.graph.edge import Edge, EdgeType
-from assay.verdicts.graph.graph import KnowledgeGraph, Node
+from assay.verdicts.graph.graph import GraphForm, KnowledgeGraph, Node
 from assay.verdicts.graph.node import (
     UNIVERSAL,
     Citation,
@@ -28,8 +28,8 @@ from assay.verdicts.graph.node import (
     Subject,
 )
 from assay.verdicts.graph.obligation import Obligation
-
-__all__ = ["Cited", "GraphIndex", "IndexedObligation", "IndexedRule", "build_index", "sort_nodes"]
+from assay.verdicts.graph.unit import UnitTable
+from assay.verdicts.rulings import Rulings
 
 _N = TypeVar("_N", bound=Node)
 _BY_ID = attrgetter("id")
@@ -69,7 +69,11 @@ class IndexedRule(Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class GraphIndex:
-    """Look-ups alone; every collection is sorted by id. `rules` has, with each rule, its edge to that subject."""
+    """Look-ups alone; every collection is sorted by id. `rules` has, with each rule, its edge to that subject.
+
+    `folded_places` are ids and names of jurisdictions without case, where one jurisdiction alone has them. `measured`
+    are subjects of a flat graph by the metric that they were made from: `a.b.metric` maps to the rule of `metric`.
+    """
 
     subjects: Mapping[NodeId, Subject]
     subject_names: Mapping[str, NodeId]
@@ -77,19 +81,37 @@ class GraphIndex:
     jurisdictions: Mapping[NodeId, Jurisdiction]
     jurisdiction_names: Mapping[str, NodeId]
     cited: Mapping[NodeId, Cited]
+    folded_places: Mapping[str, NodeId]
+    measured: Mapping[str, NodeId]
+    rulings: Rulings
+    units: UnitTable
+    has_scopes: bool
 
     def find_subject(self, name: str) -> Subject | None:
-        """The subject of this id, else the only one of this name."""
+        """The subject of this id, else the only one of this name, else that of the metric that the name ends with."""
         found = self.subjects.get(NodeId(name))
         if found is None and name in self.subject_names:
             return self.subjects[self.subject_names[name]]
-        return found
+        return found or self.find_measured(name)
+
+    def find_measured(self, name: str) -> Subject | None:
+        """The subject of the longest metric that the dotted name ends with, in a flat graph that names it not."""
+        if not self.measured or name in self.subjects or name in self.subject_names:
+            return None
+        _, dot, rest = name.partition(".")
+        while dot:
+            if rest in self.measured:
+                return self.subjects[self.measured[rest]]
+            _, dot, rest = rest.partition(".")
+        return None
 
     def find_jurisdiction(self, name: str | None) -> NodeId | None:
-        """The jurisdiction of this id, else the only one of this name; None for the universal forms."""
+        """The jurisdiction of this id, else the only one of this name, at last without case; None if universal."""
         if name is None or name.lower() in UNIVERSAL:
             return None
-        return NodeId(name) if name in self.jurisdictions else self.jurisdiction_names.get(name)
+        if name in self.jurisdictions:
+            return NodeId(name)
+        return self.jurisdiction_names.get(name) or self.folded_places.get(name.casefold())
 
     def chain(self, place: NodeId | None) -> frozenset[NodeId]:
         """A jurisdiction and all above it; none for none."""
@@ -112,6 +134,7 @@ def build_index(graph: KnowledgeGraph) -> GraphIndex:
     subjects = {node.id: node for node in _first(graph.subjects)}
     jurisdictions = {node.id: node for node in _first(graph.jurisdictions)}
     cited = {node: _cited(links, [node]) for node in (*subjects, *jurisdictions)}
+    is_first = graph.rulings is Rulings.FIRST
     return GraphIndex(
         subjects=subjects,
         subject_names=_unique_names(subjects.values()),
@@ -119,6 +142,11 @@ def build_index(graph: KnowledgeGraph) -> GraphIndex:
         jurisdictions=jurisdictions,
         jurisdiction_names=_unique_names(jurisdictions.values()),
         cited={node: found for node, found in cited.items() if found.edges},
+        folded_places={} if is_first else _folded_places(jurisdictions.values()),
+        measured={} if is_first else _measured(graph, subjects),
+        rulings=graph.rulings,
+        units=graph.units,
+        has_scopes=bool(links.scoped),
     )
 
 
@@ -172,3 +200,20 @@ def _unique_names(nodes: Iterable[Subject | Jurisdiction]) -> dict[str, NodeId]:
         if node.name is not None and node.name != node.id:
             found.setdefault(node.name, []).append(node.id)
     return {name: ids[0] for name, ids in found.items() if len(ids) == 1}
+
+
+def _folded_places(nodes: Iterable[Jurisdiction]) -> dict[str, NodeId]:
+    found: dict[str, set[NodeId]] = {}
+    for node in nodes:
+        for name in (node.id, node.name):
+            if name is not None:
+                found.setdefault(name.casefold(), set()).add(node.id)
+    return {name: ids.pop() for name, ids in found.items() if len(ids) == 1}
+
+
+def _measured(graph: KnowledgeGraph, subjects: Mapping[NodeId, Subject]) -> dict[str, NodeId]:
+    """Subjects that carry the name of a metric; a typed graph names its subjects itself."""
+    if graph.form is not GraphForm.FLAT:
+        return {}
+    metrics = {node.metric for node in graph.obligations}
+    return {node.name: node.id for node in subjects.values() if node.name is not None and node.name in metrics}

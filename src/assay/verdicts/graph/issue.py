@@ -7,8 +7,6 @@ from msgspec import Struct
 from assay.verdicts.graph.edge import Edge
 from assay.verdicts.graph.node import NodeId
 
-__all__ = ["Issue", "IssueCode", "Severity", "is_rejected"]
-
 
 class Severity(StrEnum):
     """`critical` and `high` reject a graph; the others are for its author."""
@@ -77,6 +75,11 @@ class Issue(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     proof: str | None = None
 
 
-def is_rejected(issues: tuple[Issue, ...]) -> bool:
-    """Whether the graph may not be signed."""
-    return any(issue.severity in (Severity.CRITICAL, Severity.HIGH) for issue in issues)
+# Every verdict on such an obligation is DISCRETIONARY (SKI 3.3): advisory mode may judge by it.
+DISCRETIONARY_ANYWAY = frozenset({IssueCode.UNKNOWN_OBLIGATION_TYPE})
+
+
+def is_rejected(issues: tuple[Issue, ...], *, tolerated: frozenset[IssueCode] = frozenset()) -> bool:
+    """Whether the graph may not be signed; `tolerated` are codes that do not reject where it is only tried out."""
+    severe = (Severity.CRITICAL, Severity.HIGH)
+    return any(issue.severity in severe and issue.code not in tolerated for issue in issues)

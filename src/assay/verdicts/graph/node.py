@@ -12,21 +12,6 @@ from msgspec import Struct
 from assay.kernel.digest import ZERO_DIGEST, Digest
 from assay.verdicts.graph.condition import Condition
 
-__all__ = [
-    "UNIVERSAL",
-    "Citation",
-    "Definition",
-    "Exemption",
-    "Jurisdiction",
-    "NodeId",
-    "NodeType",
-    "Precedent",
-    "PrecedentRelation",
-    "RiskTier",
-    "Rule",
-    "Subject",
-]
-
 NodeId = NewType("NodeId", str)
 
 # How documents and records write "no jurisdiction in particular"; an absent one means the same.

@@ -12,17 +12,6 @@ from assay.verdicts.graph.condition import Operand, Scalar
 from assay.verdicts.graph.node import NodeId
 from assay.verdicts.graph.obligation_type import ObligationType
 
-__all__ = [
-    "MAX_WINDOW_SECONDS",
-    "PLAIN_PREDICATES",
-    "Basis",
-    "FlatPredicate",
-    "Obligation",
-    "PredicateName",
-    "has_fitting_type",
-    "window_of",
-]
-
 # A hundred years: longer than any record is looked back at, and short enough for every clock.
 MAX_WINDOW_SECONDS = 100 * 366 * 86400
 

@@ -2,8 +2,6 @@
 
 from enum import StrEnum
 
-__all__ = ["EXTENSIONS", "NUMERIC", "WINDOWED", "ObligationType"]
-
 
 class ObligationType(StrEnum):
     MUST = "must"

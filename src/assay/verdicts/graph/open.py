@@ -32,8 +32,6 @@ from assay.verdicts.graph.graph import GraphForm, KnowledgeGraph, Notice, Notice
 from assay.verdicts.graph.hash import graph_bytes
 from assay.verdicts.graph.parse import parse_document, read_graph
 
-__all__ = ["OpenGraph", "SovereigntyMode", "open_graph", "sign_graph", "verify_succession"]
-
 _ALGORITHM = "ed25519"
 _FIELDS = frozenset({"algorithm", "public_key_pem", "value_hex"})
 

@@ -5,6 +5,8 @@ bytes -> strict JSON with exact numbers -> NFC -> typed or flat form -> Knowledg
 
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from assay.kernel.canonical import canonicalize
 from assay.kernel.errors import CanonicalError, JsonError
 from assay.kernel.json_text import CANONICAL_LIMITS, JsonValue, Limits, parse_json
@@ -12,10 +14,10 @@ from assay.verdicts.errors import GraphFormError
 from assay.verdicts.graph._flat import read_flat
 from assay.verdicts.graph._read import Reader
 from assay.verdicts.graph._typed import read_typed
+from assay.verdicts.graph._units import read_units
 from assay.verdicts.graph.graph import KnowledgeGraph
 from assay.verdicts.graph.problem import Problem, ProblemCode
-
-__all__ = ["GRAPH_LIMITS", "GraphFinding", "check_form", "parse_document", "parse_graph", "read_graph"]
+from assay.verdicts.rulings import CURRENT, Rulings
 
 # Large regulations make large graphs; and a limit whose number changed on the way decides wrongly.
 GRAPH_LIMITS = Limits(max_bytes=512 * 1024 * 1024, exact_numbers=True)
@@ -31,9 +33,9 @@ class GraphFinding:
     problems: tuple[Problem, ...]
 
 
-def parse_graph(document: bytes) -> KnowledgeGraph:
+def parse_graph(document: bytes, *, rulings: Rulings = CURRENT) -> KnowledgeGraph:
     """The graph, or a `GraphFormError` with every problem; a text that is no strict JSON is a `json.*` error."""
-    return read_graph(parse_document(document))
+    return read_graph(parse_document(document), rulings=rulings)
 
 
 def parse_document(document: bytes) -> dict[str, JsonValue]:
@@ -48,8 +50,8 @@ def parse_document(document: bytes) -> dict[str, JsonValue]:
     return plain if isinstance(plain, dict) else {}
 
 
-def read_graph(document: dict[str, JsonValue]) -> KnowledgeGraph:
-    finding = _read(document)
+def read_graph(document: dict[str, JsonValue], *, rulings: Rulings = CURRENT) -> KnowledgeGraph:
+    finding = _read(document, rulings)
     if finding.graph is None:
         raise GraphFormError(finding.problems)
     return finding.graph
@@ -58,7 +60,7 @@ def read_graph(document: dict[str, JsonValue]) -> KnowledgeGraph:
 def check_form(document: bytes) -> GraphFinding:
     """As `parse_graph`, but for an editor: problems as values, the JSON's own included."""
     try:
-        return _read(parse_document(document))
+        return _read(parse_document(document), CURRENT)
     except GraphFormError as error:
         return GraphFinding(graph=None, problems=error.problems)
     except (JsonError, CanonicalError) as error:
@@ -67,8 +69,13 @@ def check_form(document: bytes) -> GraphFinding:
         )
 
 
-def _read(document: dict[str, JsonValue]) -> GraphFinding:
-    reader = Reader()
+def check_value(document: dict[str, JsonValue]) -> GraphFinding:
+    """As `check_form`, for a document that was parsed or made already."""
+    return _read(document, CURRENT)
+
+
+def _read(document: dict[str, JsonValue], rulings: Rulings) -> GraphFinding:
+    reader = Reader(rulings)
     metadata = reader.members(document.get("metadata", {}), ("metadata",))
     is_typed, is_flat = "nodes" in document or "edges" in document, "rules" in document
     if is_typed is is_flat:
@@ -78,6 +85,8 @@ def _read(document: dict[str, JsonValue]) -> GraphFinding:
     if is_typed:
         _check_metadata(reader, metadata)
     graph = (read_typed if is_typed else read_flat)(document, metadata, reader)
+    if rulings is not Rulings.FIRST:
+        graph = replace(graph, units=read_units(reader, metadata))
     return GraphFinding(graph=None if reader.problems else graph, problems=tuple(reader.problems))
 
 

@@ -5,8 +5,6 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-__all__ = ["Path", "Problem", "ProblemCode", "render_path", "render_problems"]
-
 Path = tuple[str | int, ...]
 _SHOWN = 20
 

@@ -6,8 +6,6 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 
-__all__ = ["GraphReview", "has_review"]
-
 
 class GraphReview(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A person's word on exactly this content; a changed graph has another hash, and nobody's word."""

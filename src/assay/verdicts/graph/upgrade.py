@@ -15,8 +15,6 @@ from assay.verdicts.graph.hash import render_graph, render_node
 from assay.verdicts.graph.node import NodeId, RiskTier, Rule
 from assay.verdicts.graph.obligation import Basis, Obligation
 
-__all__ = ["Upgrade", "UpgradeCode", "suggest_upgrades", "upgrade_graph"]
-
 _TIERS = frozenset(tier.value for tier in RiskTier)
 
 
@@ -27,6 +25,41 @@ class UpgradeCode(StrEnum):
     ADD_CITATION = "ADD_CITATION"
     ADD_RISK_TIER = "ADD_RISK_TIER"
     REMOVE_TRACK = "REMOVE_TRACK"
+
+
+class ChangeCode(StrEnum):
+    """What an upgrade did to a document; a code never changes its meaning."""
+
+    TYPE_OBLIGATION = "TYPE_OBLIGATION"  # a predicate of a flat rule is now an obligation type
+    WRITE_OBLIGATION = "WRITE_OBLIGATION"  # no predicate that can be typed: a person judges
+    ADD_RISK_TIER = "ADD_RISK_TIER"  # a flat rule without one counts as medium
+    REMOVE_TRACK = "REMOVE_TRACK"
+    CITATION_ADDED = "CITATION_ADDED"
+    DATE_ADDED = "DATE_ADDED"
+    DATE_COMPLETED = "DATE_COMPLETED"
+    EDGE_REMOVED = "EDGE_REMOVED"
+    FIELD_ADDED = "FIELD_ADDED"
+    FIELD_REMOVED = "FIELD_REMOVED"
+    FIELD_RENAMED = "FIELD_RENAMED"
+    ID_ADDED = "ID_ADDED"
+    NODE_ADDED = "NODE_ADDED"
+    NODE_REMOVED = "NODE_REMOVED"
+    NODES_GROUPED = "NODES_GROUPED"
+    OBLIGATION_ADDED = "OBLIGATION_ADDED"
+    SIGNATURE_REMOVED = "SIGNATURE_REMOVED"
+    SUBJECTS_NAMED = "SUBJECTS_NAMED"
+    TIER_ADDED = "TIER_ADDED"
+    TYPE_REPLACED = "TYPE_REPLACED"
+    VERSION_ADDED = "VERSION_ADDED"
+    VERSION_REPLACED = "VERSION_REPLACED"
+
+
+class UpgradeChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One change; `node` is what was changed, None where it is about the whole document."""
+
+    code: ChangeCode
+    message: str
+    node: str | None = None
 
 
 class Upgrade(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -45,12 +78,13 @@ def suggest_upgrades(graph: KnowledgeGraph) -> tuple[Upgrade, ...]:
     for edge in graph.edges:
         if edge.type is EdgeType.CONSISTS_OF and edge.target in obligations:
             parts[edge.source].append(obligations[edge.target])
-    tracked = {notice.node for notice in graph.notices if notice.code is NoticeCode.TRACK_DEPRECATED}
+    tracked = _noticed(graph, NoticeCode.TRACK_DEPRECATED)
+    untiered = _noticed(graph, NoticeCode.DEFAULT_TIER)
     found: list[Upgrade] = []
     for rule in graph.rules:
         found.extend(_typing(rule, parts[rule.id]))
         if graph.form is GraphForm.FLAT:
-            found.extend(_completing(rule, parts[rule.id]))
+            found.extend(_completing(rule, parts[rule.id], is_tiered=rule.id not in untiered))
         if rule.id in tracked:
             found.append(_upgrade(UpgradeCode.REMOVE_TRACK, rule, "`track` is ignored since 3.0: remove it"))
     return tuple(found)
@@ -79,14 +113,18 @@ def _typing(rule: Rule, obligations: list[Obligation]) -> list[Upgrade]:
     return found
 
 
-def _completing(rule: Rule, obligations: list[Obligation]) -> list[Upgrade]:
+def _noticed(graph: KnowledgeGraph, code: NoticeCode) -> set[NodeId | None]:
+    return {notice.node for notice in graph.notices if notice.code is code}
+
+
+def _completing(rule: Rule, obligations: list[Obligation], *, is_tiered: bool) -> list[Upgrade]:
     """What the flat form may leave out and the typed form demands."""
     found = [_upgrade(UpgradeCode.ADD_CITATION, rule, "a typed obligation cites its text: add a citation")]
     if any(node.effective_date_start is None for node in obligations):
         message = "a typed obligation says since when it is in force: add `effective_date_start`"
         found.append(_upgrade(UpgradeCode.ADD_EFFECTIVE_DATE, rule, message))
-    if rule.risk_tier not in _TIERS:
-        message = "a rule has a risk tier, and without one counts as high: add `risk_tier`"
+    if not is_tiered or rule.risk_tier not in _TIERS:
+        message = "a rule has a risk tier, and without one a flat rule counts as medium: add `risk_tier`"
         found.append(_upgrade(UpgradeCode.ADD_RISK_TIER, rule, message))
     return found
 

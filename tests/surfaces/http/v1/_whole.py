@@ -12,7 +12,6 @@ import msgspec
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.flows.trust.register_policy import register_policy
@@ -23,7 +22,8 @@ from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import render_instant
 from assay.surfaces.http.app import create_app
 from assay.wiring import load_config
-from tests.claims.making import claim, document, pointer
+from tests.acting import issue_api_key
+from tests.claims.making import CONTENT, claim, document, pointer
 from tests.flows._delivery import BELL, SLUG, Delivery
 from tests.flows._node import TENANT
 from tests.flows._people import ADMIN
@@ -53,13 +53,12 @@ class Whole:
         return self.desk.tools
 
     def get(self, path: str, by: str = "operator", **headers: str) -> httpx.Response:
-        return self.client.get(path, headers={"x-api-key": self.keys[by], **headers})
+        return self.client.get(path, headers={"x-api-key": self.keys[by], **_named(headers)})
 
     def post(self, path: str, body: object, by: str = "operator", **headers: str) -> httpx.Response:
         content = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-        named = {name.replace("_", "-"): text for name, text in headers.items()}
         typed = {} if body is None else {"content-type": "application/json"}
-        return self.client.post(path, content=content, headers={"x-api-key": self.keys[by], **typed, **named})
+        return self.client.post(path, content=content, headers={"x-api-key": self.keys[by], **typed, **_named(headers)})
 
     def entries(self) -> int:
         return self.tools.database.read(lambda unit: unit.ledger.head(TENANT).sequence_number)
@@ -82,6 +81,9 @@ class Whole:
     def bundle(
         self, number: int = 1, tier: RiskTier = RiskTier.READ_ONLY, agent: str = "ai:surveyor"
     ) -> dict[str, Any]:
+        """A bundle whose evidence the node holds."""
+        kept = self.post("/api/v1/evidence", CONTENT, content_type="application/octet-stream")
+        assert kept.is_success, kept.text
         found = [pointer(retrieved_at=self.later(hours=-1))]
         told = claim(risk_tier=tier.value, evidence_pointers=found)
         name = f"5b0d0c1e-6d5c-4a3e-9b57-1f6f0c1d{number:04}"
@@ -92,6 +94,11 @@ class Whole:
 
     def question(self) -> dict[str, Any]:
         return {"query_type": SLUG, "question": {"ship": "Ada"}}
+
+
+def _named(headers: dict[str, str]) -> dict[str, str]:
+    """Headers as HTTP spells them, from names of Python."""
+    return {name.replace("_", "-"): text for name, text in headers.items()}
 
 
 @contextmanager

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from litestar.types import Message
 
-from assay.flows.identity.register_signing_key import register_signing_key
 from assay.surfaces.http.app import create_app
 from assay.surfaces.http.v1.lines import Line, read_lines
 from assay.surfaces.signing import SignedRequests
 from assay.wiring import load_config
+from tests.acting import register_signing_key
 from tests.flows._delivery import BELL
 from tests.flows._node import TENANT
 from tests.flows._people import ADMIN
@@ -69,6 +69,37 @@ def test_outcomes_in_lines_count_once_each_and_a_refused_one_holds_up_none(whole
     tally = whole.get(f"{PREFIX}/rules/MAR-YK-007").json()["tally"]
     assert _send(whole, "/outcomes:bulk", signals, "bell")[0]["status"] == "known"
     assert whole.get(f"{PREFIX}/rules/MAR-YK-007").json()["tally"] == tally
+
+
+def _deep(member: str, times: int) -> bytes:
+    return b'{"%s":' % member.encode() + b"[" * times + b"]" * times + b"}"
+
+
+@pytest.mark.parametrize("times", [70, 900, 20_000])
+def test_a_line_that_is_nested_too_deep_is_refused_alone(whole: Whole, times: int) -> None:
+    """One depth limit for every body: no line makes a decoder run out of stack, and its neighbours are recorded."""
+    first, last = (whole.outcome(query_context=f"deep {times} {number}") for number in range(2))
+    told = _send(whole, "/outcomes:bulk", [first, _deep("rule_ids", times), last], "bell")
+    assert [(one["status"], one.get("code")) for one in told] == [
+        ("recorded", None),
+        ("refused", "delivery.outcome"),
+        ("recorded", None),
+    ]
+    records = [whole.record(f"deep-{times}-{number}") for number in range(2)]
+    told = _send(whole, "/telemetry:bulk", [records[0], _deep("subject", times), records[1]], "sensor")
+    assert [one["status"] for one in told] == ["recorded", "refused", "recorded"]
+    seen = [whole.observation(int(f"6{times}{number}")) for number in range(2)]
+    told = _send(whole, "/observations:bulk", [seen[0], _deep("payload", times), seen[1]], "sensor")
+    assert [one["status"] for one in told] == ["recorded", "refused", "recorded"]
+
+
+@pytest.mark.parametrize("path", [f"{PREFIX}/outcomes", "/api/v2/pramana/phala"])
+@pytest.mark.parametrize("keyed", [{}, {"idempotency_key": "deep"}], ids=["plain", "keyed"])
+def test_an_outcome_that_is_nested_too_deep_is_refused(whole: Whole, path: str, keyed: dict[str, str]) -> None:
+    for times in (70, 900, 20_000):
+        told = whole.post(path, _deep("rule_ids", times), "bell", **keyed)
+        assert told.status_code in (400, 422), told.text
+        assert "expected at most" in told.json()["detail"]
 
 
 def test_an_agent_that_signs_reports_outcomes_one_by_one_and_in_lines(whole: Whole) -> None:

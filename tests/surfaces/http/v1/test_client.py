@@ -1,10 +1,8 @@
 """`assay.Client`: the same types and errors on both sides of the wire, and nothing done twice."""
 
 import asyncio
-import json
 import subprocess
 import sys
-from datetime import timedelta
 from hashlib import sha256
 from typing import Any
 
@@ -13,12 +11,15 @@ import pytest
 
 import assay
 from assay.flows.errors import NotFoundError
-from assay.flows.review.keep_draft import DraftedReply
+from assay.flows.request import FieldsError
+from assay.flows.review.answer_bulk import Pick
 from assay.flows.truth.observe import Observed
 from assay.identity.errors import RoleMissingError
 from assay.kernel.bundle import parse_bundle
 from assay.kernel.errors import Error
 from assay.node.facade import Node
+from assay.operations.kinds import Bulk, Stream
+from assay.operations.table import TABLE
 from assay.review.act import ActKind
 from assay.review.errors import ReviewerKeyError
 from assay.review.queue import QueueFilter
@@ -28,14 +29,9 @@ from assay.surfaces.client import (
     ProblemError,
     UnreachableNodeError,
     calls,
-    desk_calls,
-    principal_calls,
 )
 from assay.surfaces.client.errors import ForeignAnswerError
 from assay.surfaces.http.app import create_app
-from assay.surfaces.http.errors import FieldsError
-from assay.surfaces.http.v1.desk import DESK
-from assay.surfaces.http.v1.desk_shapes import ActRequest
 from assay.surfaces.http.v1.routes import V1
 from assay.wiring import load_config
 from tests.surfaces.http.v1._whole import Whole
@@ -55,24 +51,27 @@ def _never(_seconds: float) -> None:
 def test_there_is_a_method_for_every_call_on_both_clients(whole: Whole) -> None:
     called, awaited = _client(whole), AsyncClient(_URL, key="k")
     bulk, streamed = {"observe_many", "evaluate_many", "report_many"}, {"events"}
-    names = {name for name in (*calls.__all__, *principal_calls.__all__) if not name.endswith("_LINES")}
-    desk = {*desk_calls.__all__}
+    table = {one.python_name for one in TABLE if one.route is not None and not isinstance(one, Bulk | Stream)}
+    made = {name for name, one in vars(calls).items() if getattr(one, "__module__", "") == calls.__name__}
+    names = {name for name in (*made, *table) if not name.startswith("_")}
     for client in (called, awaited):
-        assert {name for name in dir(client) if not name.startswith("_")} == names | desk | bulk | streamed | {"close"}
-    assert len(names | bulk) == len(V1)
-    # Six acts have one route; and `why` is no route of the desk.
-    acts = {"claim_ticket", "release_ticket", "assign_ticket", "prioritise_ticket", "comment_ticket", "undo_answer"}
-    assert len(desk - acts - {"why"}) + 1 == len(DESK)
+        assert {name for name in dir(client) if not name.startswith("_")} == names | bulk | streamed | {
+            "close",
+            "perform",
+        }
+    # `why` is no route of the list.
+    routed = [one for one in TABLE if one.route is not None]
+    assert len(names - {"why"} | bulk) == len(V1) + len(routed)
 
 
 def test_the_client_and_a_node_have_one_name_for_one_journey(whole: Whole) -> None:
     """What is written against one is found on the other; the client lists what a node has as one value."""
-    client, alone = set(dir(_client(whole))), {"close"}
+    client, alone = set(dir(_client(whole))), {"close", "perform"}
     only_there = {
         # A node in this process calls its subscribers.
         "events",
-        *("agreement", "answer", "answers", "entry", "checkpoint", "checkpoints", "graph_document", "key", "outcomes"),
-        *("observation", "observations", "prepare_act", "prepare_answer", "report_many", "service", "services"),
+        *("agreement", "entry", "checkpoint", "checkpoints", "graph_document", "key"),
+        *("observation", "observations", "report_many", "service", "services"),
         *("indexes", "prove_search", "seal_index", "search", "sovereignty", "states", "verdict", "why"),
     }
     assert {name for name in client - alone if not name.startswith("_") and not hasattr(Node, name)} <= only_there
@@ -82,23 +81,23 @@ def test_the_desk_is_worked_at_from_the_client(whole: Whole) -> None:
     """In a person's session: claim, comment, draft, view, plan, answer, and the timeline that tells it."""
     rita = _client(whole, "rita")
     asked = whole.desk.ticket(eligible_roles=("reviewer",), about="client:1")
-    (first,) = rita.queue(QueueFilter(about="client:"))
+    (first,) = rita.queue(about="client:")
     assert first.ticket == asked
-    rita.claim_ticket(asked.id, span=timedelta(minutes=5))
+    rita.claim_ticket(asked.id, seconds=300)
     rita.prioritise_ticket(asked.id, "high")
     rita.assign_ticket(asked.id, role="reviewer")
     rita.comment_ticket(asked.id, "I know this one")
-    rita.keep_draft(asked.id, DraftedReply(choice="approve"))
+    rita.keep_draft(asked.id, choice="approve")
     seen = rita.desk_ticket(asked.id)
     assert (seen.draft is not None, len(seen.leases), seen.comments[0].text) == (True, 1, "I know this one")
-    assert rita.drop_draft(asked.id) == {"dropped": True}
+    assert rita.drop_draft(asked.id).dropped
     rita.release_ticket(asked.id)
-    assert rita.keep_view("mine", QueueFilter(about="client:"), shared=True) in list(rita.views())
+    assert rita.keep_view("mine", filter=QueueFilter(about="client:"), shared=True) in list(rita.views())
     assert [one.ticket.id for one in rita.queue(view="mine")] == [asked.id]
-    assert rita.drop_view("mine") == {"dropped": True}
-    plan = rita.plan_answers(QueueFilter(about="client:"), "approve")
+    assert rita.drop_view("mine").dropped
+    plan = rita.plan_answers("approve", filter=QueueFilter(about="client:"))
     assert (plan.rehearsed, plan.accepted) == (True, 1)
-    done = rita.answer_tickets({asked.id: asked.shown_hash}, "approve")
+    done = rita.answer_tickets("approve", picks=[Pick(ticket_id=asked.id, seen=asked.shown_hash)])
     assert (done.rehearsed, done.accepted) == (False, 1)
     rita.undo_answer(asked.id, reason="too soon")
     kinds = [one.kind.removeprefix("ticket.") for one in rita.timeline(asked.id)]
@@ -108,7 +107,7 @@ def test_the_desk_is_worked_at_from_the_client(whole: Whole) -> None:
     with pytest.raises(ReviewerKeyError):
         rita.prepare_answer(asked.id, "approve", seen=asked.shown_hash)
     with pytest.raises(ReviewerKeyError):
-        rita.prepare_act(asked.id, ActRequest(act=ActKind.CLAIM))
+        rita.prepare_act(asked.id, act=ActKind.CLAIM)
 
 
 def test_an_operator_asks_people_from_either_client(whole: Whole) -> None:
@@ -147,7 +146,7 @@ def test_what_is_sent_and_what_comes_back_have_their_types(whole: Whole) -> None
     receipt = operator.append({"n": 1})
     assert operator.entry(receipt.sequence_number).entry_hash == receipt.entry_hash
     assert operator.sign_checkpoint() == operator.checkpoint()
-    proof = parse_bundle(_bytes(operator.prove_entry(receipt.sequence_number)))
+    proof = parse_bundle(operator.prove_entry(receipt.sequence_number))
     assert proof.entry_hash == receipt.entry_hash
     assert operator.principal("user:olga").principal.id == "user:olga"
     assert operator.rule("MAR-YK-007").rule_id == "MAR-YK-007"
@@ -158,12 +157,8 @@ def test_what_is_sent_and_what_comes_back_have_their_types(whole: Whole) -> None
     kept = _client(whole, "agent").attach_evidence(b"measured by hand")
     assert kept.evidence_hash == sha256(b"measured by hand").hexdigest()
     whole.delivery.fail(prefix="client")
-    (newest, *_) = operator.root_causes(open_only=True)
+    (newest, *_) = operator.root_causes(open=True)
     assert operator.root_cause(newest.item.item_id) == newest
-
-
-def _bytes(value: object) -> bytes:
-    return json.dumps(value).encode()
 
 
 def test_a_list_is_walked_through_all_of_its_pages(whole: Whole) -> None:

@@ -8,14 +8,12 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from assay.flows.identity.amend_principal import amend_principal
-from assay.flows.identity.issue_api_key import issue_api_key
-from assay.flows.identity.log_in import log_in
 from assay.flows.review.open_review import open_review
 from assay.identity.principal import PrincipalChange
 from assay.kernel.ids import PrincipalId
 from assay.review.kind import TicketKind
 from assay.review.ticket import Ticket, TicketDraft
+from tests.acting import amend_principal, issue_api_key, log_in
 from tests.flows._people import PASSWORD
 from tests.surfaces.http._door import Door, opened_door
 from tests.surfaces.http.served import ACME, ADMIN
@@ -43,7 +41,8 @@ class Reviewers:
         return self.door.browser.request(method, path, json=body, headers=sent)
 
     def act(self, ticket: Ticket, by: str, act: str, **fields: Any) -> httpx.Response:  # noqa: ANN401  fields of an act
-        return self.ask("POST", f"{TICKETS}/{ticket.id}/acts", by, {"act": act, **fields})
+        place = "comments" if act == "comment" else act
+        return self.ask("POST", f"{TICKETS}/{ticket.id}/{place}", by, fields)
 
     def ticket(self, **changes: Any) -> Ticket:  # noqa: ANN401  any field of a draft
         fields: dict[str, Any] = {
@@ -189,7 +188,8 @@ def test_only_a_persons_own_session_does_any_of_it(people: Reviewers) -> None:
     key, _ = issue_api_key(tools, ACME, PrincipalId("user:amira"), by=ADMIN, at=at)
     head = people.head()
     calls: list[tuple[str, str, object]] = [
-        ("POST", f"{TICKETS}/{ticket.id}/acts", {"act": "claim"}),
+        ("POST", f"{TICKETS}/{ticket.id}/claim", {}),
+        ("POST", f"{TICKETS}/{ticket.id}/undo", {}),
         ("POST", f"{TICKETS}/{ticket.id}/acts/prepare", {"act": "claim"}),
         ("POST", f"{TICKETS}/{ticket.id}/answers/prepare", {"choice": "approve", "seen": ticket.shown_hash}),
         ("PUT", f"{TICKETS}/{ticket.id}/draft", {"reason": "x"}),

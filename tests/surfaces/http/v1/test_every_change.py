@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -110,14 +110,14 @@ def _compile(whole: Whole, number: int) -> _Sent:
 def _approval(whole: Whole, number: int) -> _Sent:
     gated = whole.post("/claims/gate", whole.bundle(_bundle(number), RiskTier.DELETE), "agent").json()
     [asked] = gated["tickets"]
-    shown = whole.get(f"/api/v1/tickets/{asked['ticket_id']}", "rita").json()["ticket"]
+    shown = whole.get(f"/api/v1/tickets/{asked['ticket_id']}").json()["ticket"]
     told = {"ticket_id": shown["id"], "choice": shown["choices"][0], "seen": shown["shown_hash"], "reason": "looked"}
     return _json("/claims/approvals", told, "omar")
 
 
 def _resume(whole: Whole, number: int) -> _Sent:
     sent = _approval(whole, number)
-    about = whole.get(f"/api/v1/tickets/{json.loads(sent.body)['ticket_id']}", "rita").json()["ticket"]["about"]
+    about = whole.get(f"/api/v1/tickets/{json.loads(sent.body)['ticket_id']}").json()["ticket"]["about"]
     choice = {name: text for name, text in json.loads(sent.body).items() if name != "ticket_id"}
     path = f"/api/v1/tickets/{json.loads(sent.body)['ticket_id']}/answers"
     assert whole.post(path, choice, "omar").status_code == 201
@@ -139,9 +139,17 @@ def _policy(_whole: Whole, number: int) -> _Sent:
     return _json("/claims/policies", told, "omar")
 
 
+def _question(whole: Whole, _number: int) -> _Sent:
+    """Fields are read before the key, so another request is another question."""
+    other = {**whole.question(), "question": {"ship": "Eve"}}
+    return replace(_json("/api/v2/pramana/query", whole.question(), "amira"), other=json.dumps(other).encode())
+
+
 # The routes that the specifications name; those of `/api/v1` have their own test.
 _TWICE: dict[str, Callable[[Whole, int], _Sent]] = {
-    "note": lambda _whole, number: _json("/log/entries", {"note": {"n": number}}),
+    "note": lambda _whole, number: _Sent(
+        "POST /api/v1/entries", b'{"note": {"n": %d}}' % number, "operator", other=b'{"note": {"n": "another"}}'
+    ),
     "contract": _contract,
     "observation": lambda whole, number: _json("/observations", whole.observation(number), "sensor"),
     "observations in lines": _lines,
@@ -154,7 +162,7 @@ _TWICE: dict[str, Callable[[Whole, int], _Sent]] = {
     "v1 evidence": lambda _whole, number: _Sent("POST /api/v1/evidence", f"content {number}".encode(), "agent", _BYTES),
     "evaluate": lambda whole, number: _json("/api/evaluate", whole.record(f"old-{number}"), "sensor"),
     "graph": _graph,
-    "question": lambda whole, _number: _json("/api/v2/pramana/query", whole.question(), "amira"),
+    "question": _question,
     "outcome": lambda whole, number: _json("/api/v2/pramana/phala", whole.outcome(query_context=f"o {number}"), "bell"),
 }
 

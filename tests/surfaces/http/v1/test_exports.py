@@ -8,7 +8,6 @@ import pytest
 
 from assay.claims.bundle import ClaimBundle, ClaimType
 from assay.claims.parse_bundle import Reading, check_bundle
-from assay.flows.identity.amend_principal import amend_principal
 from assay.flows.ledger.check_attached import check_attached
 from assay.identity.principal import PrincipalChange
 from assay.kernel.bundle import parse_bundle
@@ -18,6 +17,7 @@ from assay.kernel.digest import digest_of
 from assay.kernel.ids import PrincipalId
 from assay.kernel.key import TrustAnchors
 from assay.surfaces.client import Client
+from tests.acting import amend_principal
 from tests.flows._node import TENANT
 from tests.flows._people import ADMIN
 from tests.surfaces.http.v1._whole import Whole
@@ -87,7 +87,7 @@ def test_the_proof_of_an_answer_is_its_askers_and_binds_the_output(whole: Whole)
     answer_id = _answered(whole)
     assert whole.get(f"/api/v1/answers/{answer_id}/proof", "amira").status_code == 409
     _client(whole, "operator").sign_checkpoint()
-    proof = _client(whole, "amira").prove_answer(answer_id)
+    proof = msgspec.json.decode(_client(whole, "amira").prove_answer(answer_id))
     assert _problems(whole, proof) == []
     [attached] = proof["attachments"]
     forged = {**proof, "attachments": [{**attached, **_attachment(b'"otherwise"')}]}

@@ -22,7 +22,7 @@ _PLAIN = [
 
 
 def _told(response: Any) -> tuple[int, dict[str, str]]:  # noqa: ANN401  a response
-    headers = {name: text for name, text in response.headers.items() if name != "ratelimit"}
+    headers = {name: text for name, text in response.headers.items() if name not in ("ratelimit", "traceparent")}
     return response.status_code, headers
 
 

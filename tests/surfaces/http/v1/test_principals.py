@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from assay.flows.errors.identity import PrincipalExistsError
-from assay.identity.principal import BuiltInRole, PrincipalChange, PrincipalKind
+from assay.flows.request import FieldsError
+from assay.identity.principal import BuiltInRole, PrincipalKind
 from assay.identity.risk import RiskTier
-from assay.kernel.ids import TenantId
+from assay.kernel.ids import PrincipalId, TenantId
 from assay.registry.errors import TierChangeError
 from assay.surfaces.client import Client
-from assay.surfaces.http.errors import FieldsError
 from tests.flows._node import TENANT
 from tests.surfaces.http._house import refused
 from tests.surfaces.http.v1._whole import Whole
@@ -176,16 +176,54 @@ def test_another_tenants_principals_are_not_there(whole: Whole, verb: str, body:
 def test_the_client_does_all_of_it_under_the_names_of_a_node(whole: Whole) -> None:
     node = Client("http://testserver.local", key=whole.keys["ada"], http=whole.client)
     name = f"ai:helping-{next(_numbers)}"
-    granted = PrincipalChange(roles=("reviewer",), risk_ceiling=RiskTier.DELETE)
-    added = node.add_principal(name, kind=PrincipalKind.AGENT, granted=granted)
+    added = node.add_principal(name, kind=PrincipalKind.AGENT, roles=("reviewer",), risk_ceiling=RiskTier.DELETE)
     assert (added.name, added.roles, added.risk_ceiling, added.version) == (name, ("reviewer",), RiskTier.DELETE, 1)
     with pytest.raises(PrincipalExistsError):
         node.add_principal(name, kind="agent")
-    assert node.amend_principal(name, PrincipalChange(roles=())).roles == ()
+    assert node.amend_principal(name, roles=()).roles == ()
     with pytest.raises(FieldsError):
-        node.amend_principal(name, PrincipalChange(action_tier=3))
+        node.amend_principal(name)
     assert node.request_tier(name, 1, reason="it has to read").about == f"tier:{name}"
     with pytest.raises(TierChangeError):
         node.request_tier("user:ada", 1, reason="mine")
     assert node.disable_principal(name) == node.principal(name).principal
     assert not node.principal(name).active
+
+
+def test_a_person_gets_a_password_and_logs_in_with_it(whole: Whole) -> None:
+    """With the first version or later; nothing of it is in any answer, nor kept under the key of the request."""
+    name, first, second = f"user:typed-{next(_numbers)}", "a first long password", "a second long password"
+    wanted = {"principal_id": name, "kind": "person", "password": first}
+    added = whole.post(_PRINCIPALS, wanted, "ada", idempotency_key=f"password-{name}")
+    assert (added.status_code, first in added.text) == (201, False)
+    asked = {"principal_id": name, "password": first}
+    assert whole.client.post("/auth/login", json=asked).status_code == 200
+    whole.client.cookies.clear()
+    place, headers = f"{_PRINCIPALS}/{name}/password", {"authorization": f"Bearer {whole.keys['ada']}"}
+    short = whole.client.put(place, json={"password": "short"}, headers=headers)
+    assert short.json()["code"] == "identity.password_form"
+    told = whole.client.put(place, json={"password": second}, headers=headers)
+    assert (told.status_code, told.json()["principal_id"], second in told.text) == (200, name, False)
+    assert whole.client.post("/auth/login", json=asked).status_code == 401
+    ada, key = PrincipalId("user:ada"), f"password-{name}"
+    kept = whole.tools.database.read(lambda unit: unit.requests.find(TENANT, ada, key))
+    assert kept is not None
+    assert first not in str(kept)
+
+
+def test_a_session_is_opened_shown_and_ended(whole: Whole) -> None:
+    """Without a credential one can log in, and nothing else; the token is shown once."""
+    name, password = f"user:session-{next(_numbers)}", "a long password"
+    assert whole.post(_PRINCIPALS, {"principal_id": name, "kind": "person", "password": password}, "ada").is_success
+    wrong = whole.client.post("/api/v1/sessions", json={"principal_id": name, "password": "another password"})
+    assert (wrong.status_code, wrong.json()["code"]) == (401, "identity.not_signed_in")
+    sent = {"principal_id": name, "password": password, "lifetime_seconds": 60}
+    headers = {"idempotency-key": f"login-{name}"}
+    opened = whole.client.post("/api/v1/sessions", json=sent, headers=headers).json()
+    assert whole.client.post("/api/v1/sessions", json=sent, headers=headers).json()["session_token"] is None
+    mine = {"authorization": f"Bearer {opened['session_token']}"}
+    assert whole.client.get("/api/v1/whoami", headers=mine).json()["id"] == name
+    ended = whole.client.post("/api/v1/sessions/end", headers=mine)
+    assert (ended.status_code, ended.json()["session_id"]) == (201, opened["session_id"])
+    assert whole.client.get("/api/v1/whoami", headers=mine).status_code == 401
+    whole.client.cookies.clear()

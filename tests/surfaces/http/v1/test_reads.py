@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from litestar import Litestar
 from litestar.testing import TestClient
 
+from assay.flows.request import FieldsError, next_cursor, read_number, read_text
+from assay.operations.rate import RateLimit, TooFastError
 from assay.surfaces.http.app import create_app
-from assay.surfaces.http.errors import FieldsError, TooFastError
-from assay.surfaces.http.rate import RateLimit
-from assay.surfaces.http.v1.page import cut_named, next_cursor, read_number, read_text
+from assay.surfaces.http.v1.page import cut_named
 from assay.wiring import load_config
 from tests.surfaces.http._house import refused
 from tests.surfaces.http.v1._whole import Whole, with_http
@@ -275,3 +275,33 @@ def test_root_causes_are_listed_until_they_are_concluded(whole: Whole) -> None:
     assert len(set(everything)) == len(everything)
     refused(whole.get(f"{PREFIX}/root-causes", "nobody"), 403, "identity.role")
     refused(whole.get(f"{PREFIX}/root-causes/rca_none"), 404, "flow.not_found")
+
+
+def test_personal_values_are_for_operators_in_a_session_and_in_no_cache(whole: Whole) -> None:
+    """An entry never changes; with its personal values it does, once they are erased."""
+    note = {"note": {"who": "Ann Other"}, "personal": ["/who"]}
+    number = whole.post(f"{PREFIX}/entries", note).json()["sequence_number"]
+    path = f"{PREFIX}/entries/{number}"
+    refused(whole.get(f"{path}?disclose=true"), 403, "identity.session_required")
+    shown = whole.get(f"{path}?disclose=true", "omar")
+    assert shown.json()["body"]["note"]["who"] == "Ann Other"
+    plain = whole.get(path, "omar")
+    assert "Ann Other" not in plain.text
+    assert "immutable" in plain.headers["cache-control"]
+    assert "immutable" not in shown.headers["cache-control"]
+    assert shown.headers["etag"] != plain.headers["etag"]
+    assert whole.post(f"{path}/erase", {"reason": "asked"}, "omar").status_code == 201
+    erased = whole.get(f"{path}?disclose=true", "omar", if_none_match=shown.headers["etag"])
+    assert erased.status_code == 200
+    assert "Ann Other" not in erased.text
+
+
+@pytest.mark.parametrize(("form", "media_type"), [("json", "application/json"), ("chat", "application/x-ndjson")])
+def test_a_document_has_a_tag_and_a_described_media_type(whole: Whole, form: str, media_type: str) -> None:
+    shown = whole.get(f"{PREFIX}/pairs?format={form}")
+    described = whole.get("/openapi.json").json()["paths"][f"{PREFIX}/pairs"]["get"]["responses"]
+    assert shown.headers["content-type"].partition(";")[0] == media_type
+    assert media_type in described["200"]["content"]
+    held = whole.get(f"{PREFIX}/pairs?format={form}", if_none_match=shown.headers["etag"])
+    assert (held.status_code, held.content) == (304, b"")
+    assert "304" in described

@@ -1,4 +1,4 @@
-"""`/api/v1/…:bulk`: observations, telemetry and outcomes in lines, each answered by itself."""
+"""`/api/v1/…:bulk`: observations and telemetry in lines, each answered by itself."""
 
 from typing import Any
 
@@ -6,24 +6,19 @@ import msgspec
 from litestar import Request, post
 from litestar.di import NamedDependency
 
-from assay.flows.delivery.report_many import ReportedLine, report_many
 from assay.flows.identity.authenticate import Authenticated
+from assay.flows.request import BulkLine
 from assay.flows.truth.observe_many import ObservedLine, observe_many
 from assay.flows.verdicts.evaluate_many import Evaluated, evaluate_all
 from assay.surfaces.http.describe import described, operation, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import allow
-from assay.surfaces.http.pramana import PhalaSignal
 from assay.surfaces.http.ski import TelemetryRecord
-from assay.surfaces.http.v1.answers import OUTCOME_EXAMPLE
 from assay.surfaces.http.v1.common import PREFIX
 from assay.surfaces.http.v1.lines import LINES, LineStream, answer_lines
-from assay.surfaces.http.v1.shapes import BulkLine
 from assay.surfaces.http.v1.truth import OBSERVATION_EXAMPLE
 from assay.surfaces.http.v1.verdicts import TELEMETRY_EXAMPLE
 from assay.truth.observation import Observation
-
-__all__ = ["bulk_observations", "bulk_outcomes", "bulk_telemetry"]
 
 # Each waits for its own commit, and as many as wait at once share one.
 _JUDGES = 8
@@ -84,27 +79,6 @@ async def bulk_telemetry(
     return await answer_lines(request, take, longest=desk.config.http.max_body_bytes)
 
 
-@post(
-    f"{PREFIX}/outcomes:bulk",
-    opt=allow(scope="pramana:report"),
-    status_code=200,
-    operation_class=operation(body=PhalaSignal, lines=LINES, example=OUTCOME_EXAMPLE, only_lines=True),
-    request_max_body_size=None,
-    responses=_RESPONSES,
-)
-async def bulk_outcomes(
-    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
-) -> LineStream:
-    """Outcomes in lines; the same signal counts once."""
-    tools = desk.tools
-
-    async def take(lines: list[bytes]) -> list[BulkLine]:
-        done = await desk.act(lambda: report_many(tools, lines, credential=credential, at=tools.clock.now()))
-        return [_reported(one) for one in done]
-
-    return await answer_lines(request, take, longest=desk.config.http.max_body_bytes)
-
-
 def _observed(one: ObservedLine) -> BulkLine:
     if one.observed is None:
         return BulkLine(line=one.line, status="refused", code=one.code, problem=one.problem)
@@ -115,12 +89,6 @@ def _evaluated(one: Evaluated) -> BulkLine:
     if one.decided is None:
         return BulkLine(line=one.line, status="refused", code=one.code, problem=one.message)
     return BulkLine(line=one.line, status=_status(one.decided.is_new), receipt=_receipt(one.decided))
-
-
-def _reported(one: ReportedLine) -> BulkLine:
-    if one.reported is None:
-        return BulkLine(line=one.line, status="refused", code=one.code, problem=one.problem)
-    return BulkLine(line=one.line, status=_status(one.reported.is_new), receipt=_receipt(one.reported))
 
 
 def _status(is_new: bool) -> Any:  # noqa: ANN401, FBT001 - one of the literals of `BulkLine`; read as a sentence

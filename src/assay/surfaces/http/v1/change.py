@@ -17,12 +17,10 @@ from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
+from assay.operations.problem import PROBLEM_TYPE, problem_of
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.errors import RequestKeyError
-from assay.surfaces.http.problem import PROBLEM_TYPE, problem_of
 from assay.surfaces.http.v1.one import JSON
-
-__all__ = ["change", "find_key", "reply_json"]
 
 _KEY_HEADER = "idempotency-key"
 _KEY = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)

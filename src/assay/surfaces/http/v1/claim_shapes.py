@@ -16,18 +16,6 @@ from assay.kernel.digest import Digest
 from assay.kernel.instant import Instant
 from assay.kernel.json_text import parse_json
 
-__all__ = [
-    "BUNDLE_EXAMPLE",
-    "ClaimPage",
-    "ClaimView",
-    "GateBundle",
-    "GatedBundle",
-    "ResumeBundle",
-    "bundle_in",
-    "gated_answer",
-    "submission_of",
-]
-
 BUNDLE_EXAMPLE: dict[str, Any] = {
     "bundle": {
         "id": "5b0d0c1e-6d5c-4a3e-9b57-1f6f0c1d0002",

@@ -13,6 +13,7 @@ from assay.flows.claims.gate_claims import gate_claims
 from assay.flows.claims.resume_claims import require_party, resume_claims
 from assay.flows.claims.show_claims import ListedClaims, list_claims, show_claims
 from assay.flows.identity.authenticate import Authenticated
+from assay.flows.request import etag_of, read_number
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.ids import PrincipalId
@@ -43,10 +44,8 @@ from assay.surfaces.http.v1.common import (
     made,
     one_operation,
 )
-from assay.surfaces.http.v1.one import answer_one, answer_page, etag_of, require_match
-from assay.surfaces.http.v1.page import cut, read_number
-
-__all__ = ["ClaimsQuery", "gate_bundle", "list_bundles", "resume_bundle", "show_bundle"]
+from assay.surfaces.http.v1.one import answer_one, answer_page, require_match
+from assay.surfaces.http.v1.page import cut
 
 _READ, _WRITE = allow(scope="claims:read"), allow(scope="claims:write")
 _CLAIMS = f"{PREFIX}/claims"
@@ -73,7 +72,7 @@ async def list_bundles(
     wanted = parse_query(ClaimsQuery, request)
     of, tenant_id = whose(caller, wanted.agent), caller.principal.tenant_id
     by = None if of is None else PrincipalId(of)
-    before = read_number("claims", wanted.cursor, first=_NEWEST)
+    before = read_number("claims", wanted.cursor, start=_NEWEST)
 
     def look(unit: Unit) -> tuple[tuple[ListedClaims, ...], str | None]:
         rows = list_claims(

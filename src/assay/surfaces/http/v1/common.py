@@ -11,8 +11,6 @@ from assay.surfaces.http.describe import described, operation, problems
 from assay.surfaces.http.v1.examples import example_of
 from assay.surfaces.http.v1.page import Cursor, Limit
 
-__all__ = ["PREFIX", "FormQuery", "PageQuery", "changes", "found", "lists", "lists_operation", "made", "one_operation"]
-
 PREFIX = "/api/v1"
 _TABLE = "text/csv"
 _ONCE = {"Idempotency-Key": "the same key and body again is answered the same, and changes nothing"}
@@ -32,9 +30,9 @@ class PageQuery(FormQuery, frozen=True, kw_only=True, forbid_unknown_fields=True
     cursor: Cursor | None = None
 
 
-def lists(route: str, kind: type[Any]) -> Mapping[int, ResponseSpec]:
+def lists(route: str, kind: type[Any], *more: int) -> Mapping[int, ResponseSpec]:
     """A list may refuse its query, and who asks."""
-    return {200: described("a page", kind=kind, example=example_of(route)), **problems(400, 401, 403, 422, 429)}
+    return {200: described("a page", kind=kind, example=example_of(route)), **problems(400, 401, 403, 422, 429, *more)}
 
 
 def lists_operation(query: type[Struct] = PageQuery) -> type[Operation]:
@@ -70,6 +68,7 @@ def changes(
     example: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
     lines: str | None = None,
+    query: type[Struct] | None = None,
 ) -> type[Operation]:
     """The operation of a route that changes something; `lines` is a media type of many bodies in lines."""
-    return operation(body=body, lines=lines, example=example, headers={**_ONCE, **(headers or {})})
+    return operation(body=body, lines=lines, example=example, query=query, headers={**_ONCE, **(headers or {})})

@@ -5,8 +5,6 @@ from msgspec import Struct
 from assay.kernel.instant import render_instant
 from assay.ports.truth_store import ReleasedContract
 
-__all__ = ["ContractPage", "ContractRequest", "ShownContract", "WholeContract", "shown_contract", "whole_contract"]
-
 
 class ContractRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A contract as YAML or JSON text, and the text of the schema that it refers to, if it does."""

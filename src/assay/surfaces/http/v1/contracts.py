@@ -39,8 +39,6 @@ from assay.surfaces.http.v1.contract_shapes import (
 from assay.surfaces.http.v1.one import answer_one, answer_page
 from assay.surfaces.http.v1.page import cut_named
 
-__all__ = ["list_released_contracts", "release_contract_now", "show_released_contract"]
-
 _READ = allow(scope="truth:read")
 _CONTRACTS = f"{PREFIX}/contracts"
 

@@ -17,8 +17,6 @@ from assay.surfaces.http.guard import allow
 from assay.surfaces.http.v1.change import change, reply_json
 from assay.surfaces.http.v1.common import PREFIX, changes, made
 
-__all__ = ["attach_content", "keep_evidence"]
-
 _EVIDENCE = f"{PREFIX}/evidence"
 _BYTES = "application/octet-stream"
 

@@ -5,8 +5,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["EXAMPLES", "example_of"]
-
 EXAMPLES = "examples.json"
 
 

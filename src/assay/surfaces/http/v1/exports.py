@@ -1,4 +1,4 @@
-"""What the node said, for use elsewhere: a state, the verdicts of a record, an answer.
+"""What the node said, for use elsewhere: a state, the verdicts of a record.
 
 /claims   a ClaimBundle that any gate reads
 /proof    a proof bundle with what the entry was made of; that of a verdict is `/api/v1/proofs/{sequence}`
@@ -12,8 +12,7 @@ from litestar.params import FromPath
 from litestar.response import Response
 
 from assay.claims.bundle import ClaimBundle
-from assay.flows.claims.export_claims import export_answer_claims, export_state_claims, export_verdict_claims
-from assay.flows.delivery.prove_answer import prove_answer
+from assay.flows.claims.export_claims import export_state_claims, export_verdict_claims
 from assay.flows.identity.authenticate import Authenticated
 from assay.flows.truth.prove_truth import prove_truth
 from assay.identity.principal import BuiltInRole
@@ -24,11 +23,8 @@ from assay.surfaces.http.query import path_text
 from assay.surfaces.http.v1.common import PREFIX, found, one_operation
 from assay.surfaces.http.v1.one import answer_one
 
-__all__ = ["export_answer", "export_state", "export_verdicts", "show_answer_proof", "show_state_proof"]
-
 _STATE = f"{PREFIX}/states/{{key}}/claims"
 _VERDICTS = f"{PREFIX}/telemetry/{{telemetry_id}}/claims"
-_ANSWER = f"{PREFIX}/answers/{{answer_id}}/claims"
 _PROOF = "a proof bundle"
 
 
@@ -64,24 +60,6 @@ async def export_verdicts(
 
 
 @get(
-    f"{PREFIX}/answers/{{answer_id:str}}/claims",
-    opt=allow(scope="pramana:read"),
-    operation_class=one_operation(),
-    responses=found(f"GET {_ANSWER}", ClaimBundle),
-)
-async def export_answer(
-    request: Request[Any, Any, Any],
-    desk: GivenDesk,
-    caller: NamedDependency[Authenticated],
-    answer_id: FromPath[str],
-) -> Response[bytes]:
-    """The claims that an answer was gated by, for its asker, unless it is withheld; made anew by each request."""
-    name, person, now = path_text(answer_id), caller.principal, desk.tools.clock.now()
-    bundle = await desk.run(lambda: export_answer_claims(desk.tools, person.tenant_id, name, viewer=person, at=now))
-    return answer_one(request, bundle)
-
-
-@get(
     f"{PREFIX}/states/{{key:str}}/proof",
     opt=allow(scope="log:read", roles=[BuiltInRole.AUDITOR, BuiltInRole.OPERATOR]),
     operation_class=one_operation(),
@@ -93,22 +71,4 @@ async def show_state_proof(
     """The latest state of a key with every entry it was compiled from; 409 while no checkpoint covers it."""
     name, tenant_id = path_text(key), caller.principal.tenant_id
     bundle = await desk.run(lambda: render_bundle(prove_truth(desk.tools, tenant_id, truthkey=name)))
-    return answer_one(request, bundle)
-
-
-@get(
-    f"{PREFIX}/answers/{{answer_id:str}}/proof",
-    opt=allow(scope="pramana:read"),
-    operation_class=one_operation(),
-    responses=found(f"GET {PREFIX}/answers/{{answer_id}}/proof", dict[str, Any], 409, words=_PROOF),
-)
-async def show_answer_proof(
-    request: Request[Any, Any, Any],
-    desk: GivenDesk,
-    caller: NamedDependency[Authenticated],
-    answer_id: FromPath[str],
-) -> Response[bytes]:
-    """An answer with its output, for its asker, unless it is withheld; 409 while no checkpoint covers it."""
-    name, person = path_text(answer_id), caller.principal
-    bundle = await desk.run(lambda: render_bundle(prove_answer(desk.tools, person.tenant_id, name, viewer=person)))
     return answer_one(request, bundle)

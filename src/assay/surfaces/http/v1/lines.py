@@ -4,7 +4,7 @@ parts of the body -> whole lines -> batches -> one answer a line -> sent before 
 Nothing is read that is not worked on: whoever sends faster than we write waits, and nobody's memory grows.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,12 +14,10 @@ from litestar.exceptions import HTTPException
 from litestar.response.streaming import ASGIStreamingResponse
 from litestar.types import Receive, Send
 
+from assay.flows.request import BulkLine
 from assay.kernel.errors import Error
+from assay.operations.problem import problem_of
 from assay.surfaces.http.errors import MediaTypeError
-from assay.surfaces.http.problem import problem_of
-from assay.surfaces.http.v1.shapes import BulkLine
-
-__all__ = ["LINES", "Line", "LineStream", "Take", "answer_lines", "read_lines"]
 
 LINES = "application/x-ndjson"
 _BATCH = 256
@@ -34,7 +32,7 @@ class Line(NamedTuple):
     text: bytes | None
 
 
-Take = Callable[[list[bytes]], Awaitable[list[BulkLine]]]
+Take = Callable[[list[bytes]], Awaitable[Sequence[BulkLine]]]
 
 
 class LineStream(ASGIStreamingResponse):

@@ -1,7 +1,6 @@
 """Single things: each with an ETag, 304 for whoever holds it already, kept for ever where it never changes."""
 
 from functools import cache
-from hashlib import sha256
 from typing import Any, get_args, get_type_hints
 from urllib.parse import urlencode
 
@@ -10,21 +9,9 @@ from litestar import Request
 from litestar.response import Response
 from msgspec import Struct
 
+from assay.flows.request import Content, PreconditionError, encode_result, etag_of
 from assay.surfaces.credential import VARY
 from assay.surfaces.csv_text import CSV, render_rows
-from assay.surfaces.http.errors import PreconditionError
-
-__all__ = [
-    "CHANGING",
-    "IMMUTABLE",
-    "answer_one",
-    "answer_page",
-    "answer_value",
-    "etag_of",
-    "holds_already",
-    "require_match",
-    "wants_csv",
-]
 
 JSON = "application/json"
 # The answer depends on who asks, so a shared cache must not keep it; a private one may.
@@ -37,17 +24,28 @@ _CSV = "text/csv"
 
 def answer_value(value: object) -> Response[bytes]:
     """Something that nobody keeps."""
-    return Response(msgspec.json.encode(value), media_type=JSON, headers=_PAGE)
+    return Response(encode_result(value), media_type=JSON, headers=_PAGE)
 
 
-def answer_page(request: Request[Any, Any, Any], page: Struct) -> Response[bytes]:
+def answer_page(request: Request[Any, Any, Any], page: Struct, item: type[Struct] | None = None) -> Response[bytes]:
     """A page as JSON, or as CSV for whoever asks for that; the next one is then named by `Link`."""
     if not wants_csv(request):
-        return Response(msgspec.json.encode(page), media_type=JSON, headers=_PAGE)
+        return Response(encode_result(page), media_type=JSON, headers=_PAGE)
     following = getattr(page, "next", None)
     link = {} if following is None else {"link": f'<{_at(request, following)}>; rel="next"'}
-    text = render_rows(_item_of(type(page)), page.items)  # type: ignore[attr-defined]  # every page has them
+    text = render_rows(item or _item_of(type(page)), page.items)  # type: ignore[attr-defined]  # every page has them
     return Response(text.encode(), media_type=CSV, headers={**_PAGE, **link})
+
+
+def answer_content(request: Request[Any, Any, Any], content: Content, *, status: int) -> Response[bytes]:
+    """A document of its own: its exact bytes, with the caching that it allows."""
+    tag = etag_of(content.body) if content.etag is None else f'"{content.etag}"'
+    headers = {**(IMMUTABLE if content.is_immutable else CHANGING), "etag": tag}
+    if holds_already(request, tag):
+        return Response(b"", status_code=304, media_type=content.media_type, headers=headers)
+    if content.filename is not None:
+        headers["content-disposition"] = f'attachment; filename="{content.filename}"'
+    return Response(content.body, status_code=status, media_type=content.media_type, headers=headers)
 
 
 def wants_csv(request: Request[Any, Any, Any]) -> bool:
@@ -81,10 +79,6 @@ def answer_one(
     if holds_already(request, tag):
         return Response(b"", status_code=304, headers=headers)
     return Response(body, media_type=JSON, headers=headers)
-
-
-def etag_of(body: bytes) -> str:
-    return f'"{sha256(body).hexdigest()[:32]}"'
 
 
 def require_match(request: Request[Any, Any, Any], current: str) -> None:

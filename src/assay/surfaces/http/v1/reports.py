@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from assay.flows.identity.authenticate import Authenticated
 from assay.flows.ledger.report_period import SERVED_BYTES, ReportScope, report_period
+from assay.flows.request import FieldProblem, FieldsError
 from assay.identity.authorise import require_same_tenant
 from assay.identity.principal import BuiltInRole
 from assay.kernel.errors import Error
@@ -18,13 +19,10 @@ from assay.kernel.instant import Instant
 from assay.surfaces.credential import VARY
 from assay.surfaces.http.describe import described, operation, problems
 from assay.surfaces.http.desk import GivenDesk
-from assay.surfaces.http.errors import FieldProblem, FieldsError
 from assay.surfaces.http.guard import allow
 from assay.surfaces.http.query import parse_query
 from assay.surfaces.http.v1.common import PREFIX
 from assay.surfaces.report_form import MEDIA_TYPES, ReportForm, parse_day, render_form
-
-__all__ = ["ReportQuery", "show_report"]
 
 _PIECE = 64 * 1024
 # A page of ours, opened by itself: it loads nothing, runs nothing, and stands in no other page.

@@ -12,6 +12,7 @@ from msgspec import Struct
 from assay.flows.answer_once import Reply
 from assay.flows.errors import NotFoundError
 from assay.flows.identity.authenticate import Authenticated
+from assay.flows.request import Moment, read_number, read_text
 from assay.flows.tools import Tools
 from assay.flows.truth.compile_now import compile_now
 from assay.flows.truth.observe import Observed, observe
@@ -20,7 +21,6 @@ from assay.identity.principal import BuiltInRole
 from assay.kernel.json_text import parse_json
 from assay.ports.database import Unit
 from assay.ports.truth_store import RecordKind, TruthRecord
-from assay.surfaces.fields import Moment
 from assay.surfaces.http.body import read_body
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import allow, whose
@@ -37,24 +37,10 @@ from assay.surfaces.http.v1.common import (
     one_operation,
 )
 from assay.surfaces.http.v1.one import answer_one, answer_page
-from assay.surfaces.http.v1.page import cut, read_number, read_text
+from assay.surfaces.http.v1.page import cut
 from assay.surfaces.http.v1.shapes import CompiledState, ObservationItem, ObservationPage, StateItem, StatePage
 from assay.truth.observation import Observation
 from assay.truth.state import TruthState, render_truth_state
-
-__all__ = [
-    "OBSERVATION_EXAMPLE",
-    "ObservationsQuery",
-    "StateQuery",
-    "StatesQuery",
-    "compile_state",
-    "list_observations",
-    "list_states",
-    "list_versions",
-    "record_observation",
-    "show_observation",
-    "show_state",
-]
 
 _READ, _WRITE = allow(scope="truth:read"), allow(scope="truth:write")
 _COMPILE = allow(scope="truth:write", roles=[BuiltInRole.OPERATOR])

@@ -1,5 +1,6 @@
 """`/api/v1/telemetry`, `verdicts`, `graphs`; and how the node judges: `coverage`, `agreement`, `sovereignty`."""
 
+import re
 from typing import Any
 
 from litestar import Request, get, post
@@ -12,6 +13,7 @@ from assay.flows.answer_once import Reply
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.verdicts import NoGraphError
 from assay.flows.identity.authenticate import Authenticated
+from assay.flows.request import Moment, read_number
 from assay.flows.tools import Tools
 from assay.flows.verdicts.attest_sovereignty import attest_sovereignty, sovereignty_value
 from assay.flows.verdicts.coverage import check_agreement, show_coverage
@@ -22,9 +24,9 @@ from assay.flows.verdicts.read_verdict import Decided
 from assay.flows.verdicts.show_verdict import show_verdict
 from assay.identity.principal import BuiltInRole
 from assay.kernel.canonical import canonicalize
+from assay.kernel.merkle import MAX_SIZE
 from assay.ports.database import Unit
 from assay.ports.graph_store import GraphActivation
-from assay.surfaces.fields import Moment
 from assay.surfaces.http.body import read_body, read_long_body
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import SEE_ALL, SIGNED_IN, allow
@@ -42,29 +44,11 @@ from assay.surfaces.http.v1.common import (
     made,
     one_operation,
 )
-from assay.surfaces.http.v1.ledger import read_sequence
 from assay.surfaces.http.v1.one import answer_one, answer_page
-from assay.surfaces.http.v1.page import cut, cut_named, read_number
+from assay.surfaces.http.v1.page import cut, cut_named
 from assay.surfaces.http.v1.shapes import CoveragePage, GraphPage, VerdictPage
 from assay.verdicts.agreement import Canary
 from assay.verdicts.envelope import Verdict
-
-__all__ = [
-    "TELEMETRY_EXAMPLE",
-    "CoverageQuery",
-    "VerdictsQuery",
-    "evaluate_telemetry",
-    "list_coverage",
-    "list_graphs",
-    "list_verdicts",
-    "put_graph_into_use",
-    "show_active_graph",
-    "show_agreement",
-    "show_graph",
-    "show_sovereignty",
-    "show_telemetry",
-    "show_verdict_entry",
-]
 
 _READ = allow(scope="verdicts:read", roles=SEE_ALL)
 _EVALUATE = allow(scope="verdicts:write")
@@ -161,7 +145,7 @@ async def list_verdicts(
 ) -> Response[bytes]:
     """Verdicts, the newest first, each with its envelope."""
     wanted = parse_query(VerdictsQuery, request)
-    before, tenant_id = read_number("verdicts", wanted.cursor, first=_NEWEST), caller.principal.tenant_id
+    before, tenant_id = read_number("verdicts", wanted.cursor, start=_NEWEST), caller.principal.tenant_id
     since, until = parse_moment(wanted.from_at), parse_moment(wanted.to)
 
     def look(unit: Unit) -> tuple[ListedVerdict, ...]:
@@ -196,7 +180,7 @@ async def show_verdict_entry(
     sequence: FromPath[str],
 ) -> Response[bytes]:
     """The verdict in an entry; it never changes."""
-    tenant_id, number = caller.principal.tenant_id, read_sequence(sequence)
+    tenant_id, number = caller.principal.tenant_id, _read_sequence(sequence)
 
     def look(unit: Unit) -> ListedVerdict:
         row = unit.verdicts.find(tenant_id, number)
@@ -332,3 +316,10 @@ async def show_sovereignty(
     tenant_id = caller.principal.tenant_id
     signed = await desk.run(lambda: attest_sovereignty(desk.tools, tenant_id, at=desk.tools.clock.now()))
     return answer_one(request, canonicalize(sovereignty_value(signed)))
+
+
+def _read_sequence(text: str) -> int:
+    """A number from 1 on; anything else is not found."""
+    if re.fullmatch(r"[1-9][0-9]{0,18}", text, re.ASCII) is None or int(text) > MAX_SIZE:
+        raise NotFoundError(f"expected a number from 1 on, got `{text[:80]}`")
+    return int(text)

@@ -1,0 +1,10 @@
+-- The trace id of the request that an entry was written for; entries of earlier versions have none. Pages of one kind of
+-- entry are read by an index of all kinds, which takes the place of those of single kinds.
+ALTER TABLE ledger ADD COLUMN trace_id TEXT;
+
+CREATE INDEX ledger_traces ON ledger (trace_id, tenant_id, sequence_number) WHERE trace_id IS NOT NULL;
+CREATE INDEX ledger_kinds ON ledger (tenant_id, kind, sequence_number);
+DROP INDEX ledger_policies;
+DROP INDEX ledger_graphs;
+DROP INDEX ledger_models;
+DROP INDEX ledger_indexes;

@@ -1,0 +1,935 @@
+"""Every operation as a method. Generated from the table by `make docs`; edit the table instead."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import UNSET, Struct, UnsetType
+
+from assay.operations.given import drop_absent
+
+if TYPE_CHECKING:
+    from assay.claims.bundle import ClaimBundle
+    from assay.delivery.federate import Agreement
+    from assay.delivery.level import Level
+    from assay.delivery.outcome import ReporterGrant, Signal
+    from assay.delivery.plugin import Category
+    from assay.delivery.query import QueryType
+    from assay.delivery.rule import RuleRef
+    from assay.delivery.suggestion import HeldOut
+    from assay.delivery.webhook import Webhook
+    from assay.flows.delivery.answers import AnswerDetail, AnswerLine
+    from assay.flows.delivery.count_outcome import Reported
+    from assay.flows.delivery.deliver_answer import AnsweredQuestion
+    from assay.flows.delivery.emit_event import Emitted
+    from assay.flows.delivery.forward_outcome import Forwarded
+    from assay.flows.delivery.keep_webhooks import AddedWebhook, Replayed, ShownWebhook
+    from assay.flows.delivery.outcomes import OutcomeLine
+    from assay.flows.delivery.query_types import ShortAnswer
+    from assay.flows.delivery.recount_rules import Recount
+    from assay.flows.delivery.root_causes import ShownItem
+    from assay.flows.delivery.rules import RuleAlert, RuleLine, ShownRuleRecord
+    from assay.flows.delivery.trace import ShownTrace
+    from assay.flows.delivery.training import PairFormat, TrainingQueue
+    from assay.flows.identity.api_keys import IssuedKey, ListedApiKey
+    from assay.flows.identity.principals import NameErasure, PasswordSet, PrincipalView
+    from assay.flows.identity.sessions import LoggedIn, Who
+    from assay.flows.ledger.entries import EntryItem, ErasedEntry
+    from assay.flows.ledger.proofs import CheckpointItem, EntryProofForm, IndexItem, NewIndexes
+    from assay.flows.registry.service_keys import KnownKey
+    from assay.flows.registry.services import FoundServices, ServiceView
+    from assay.flows.review.act_review import Acted, PreparedAct
+    from assay.flows.review.answer_bulk import BulkReport, Pick
+    from assay.flows.review.answer_desk import DeskAnswer, PreparedAnswer
+    from assay.flows.review.keep_draft import KeptDraft
+    from assay.flows.review.keep_view import Dropped, KeptView
+    from assay.flows.review.settle_reviews import Sweep
+    from assay.flows.review.show_queue import FoundTicket
+    from assay.flows.review.show_ticket import DeskTicket, ReviewView, TicketItem
+    from assay.flows.review.show_timeline import TimelineEntry
+    from assay.identity.credential import ApiKeyRevocation
+    from assay.identity.principal import Principal, PrincipalKind
+    from assay.identity.risk import RiskTier
+    from assay.identity.session import SessionRevocation
+    from assay.identity.signing_key import SigningKeyEnd, SigningKeyRecord
+    from assay.kernel.ledger import Receipt
+    from assay.ports.delivery_store import ReportingSession
+    from assay.ports.registry_store import RegisteredKey, RevokedKey
+    from assay.ports.webhook_store import Letter
+    from assay.registry.discover import ServiceEntry
+    from assay.registry.documents import ProofDocument
+    from assay.registry.tier_change import TierChange
+    from assay.review.act import ActKind, Priority
+    from assay.review.kind import TicketKind
+    from assay.review.progress import Progress
+    from assay.review.queue import QueuedTicket, QueueFilter, QueueState
+    from assay.review.ticket import Ticket
+
+Given: TypeAlias = Mapping[str, Any] | Struct | bytes | str
+
+
+class AsyncCalls:
+    """What a node can be asked; an embedded node and a client of a remote one have the same methods."""
+
+    async def _perform(self, operation: str, given: Mapping[str, Any]) -> Any:
+        """Perform an operation by its name; each door has its own way."""
+        raise NotImplementedError(operation)
+
+    def _walk(self, operation: str, given: Mapping[str, Any]) -> AsyncIterator[Any]:
+        """Iterate over all items of a list, page by page."""
+        raise NotImplementedError(operation)
+
+    async def log_in(self, principal_id: str, *, password: str, lifetime_seconds: int = 900) -> LoggedIn:
+        """Open a session for a person who knows the password, and show its token, once."""
+        result: LoggedIn = await self._perform(
+            "session.start",
+            drop_absent(principal_id=principal_id, password=password, lifetime_seconds=lifetime_seconds),
+        )
+        return result
+
+    async def log_out(self) -> SessionRevocation:
+        """End the session of the caller, also for anybody else who holds its token."""
+        result: SessionRevocation = await self._perform("session.end", drop_absent())
+        return result
+
+    async def whoami(self) -> Who:
+        """Show the principal behind the credential, with what the credential itself is good for."""
+        result: Who = await self._perform("caller.show", drop_absent())
+        return result
+
+    def principals(self, *, limit: int = 100) -> AsyncIterator[Principal]:
+        """List the principals of the tenant by id, each in the version in force."""
+        return self._walk("principals.list", drop_absent(limit=limit))
+
+    async def principal(self, principal_id: str) -> PrincipalView:
+        """Show a principal with every version and its keys, never their secrets; another's needs a role."""
+        result: PrincipalView = await self._perform("principal.show", drop_absent(principal_id=principal_id))
+        return result
+
+    async def add_principal(
+        self,
+        principal_id: str,
+        *,
+        kind: PrincipalKind | str,
+        name: str | UnsetType = UNSET,
+        roles: Sequence[str] | UnsetType = UNSET,
+        trust_mask: int | UnsetType = UNSET,
+        action_tier: int | UnsetType = UNSET,
+        risk_ceiling: RiskTier | str | UnsetType = UNSET,
+        authenticity_level_floor: int | UnsetType = UNSET,
+        public_key: str | UnsetType | None = UNSET,
+        password: str | None = None,
+    ) -> Principal:
+        """Add a person, an agent or a service, allowed nothing but what is granted."""
+        result: Principal = await self._perform(
+            "principal.add",
+            drop_absent(
+                principal_id=principal_id,
+                kind=kind,
+                name=name,
+                roles=roles,
+                trust_mask=trust_mask,
+                action_tier=action_tier,
+                risk_ceiling=risk_ceiling,
+                authenticity_level_floor=authenticity_level_floor,
+                public_key=public_key,
+                password=password,
+            ),
+        )
+        return result
+
+    async def amend_principal(
+        self,
+        principal_id: str,
+        *,
+        name: str | UnsetType = UNSET,
+        roles: Sequence[str] | UnsetType = UNSET,
+        trust_mask: int | UnsetType = UNSET,
+        risk_ceiling: RiskTier | str | UnsetType = UNSET,
+        authenticity_level_floor: int | UnsetType = UNSET,
+        public_key: str | UnsetType | None = UNSET,
+        disabled_at: UnsetType | None = UNSET,
+    ) -> Principal:
+        """Record the next version of a principal, upon whatever is in force when it commits."""
+        result: Principal = await self._perform(
+            "principal.amend",
+            drop_absent(
+                principal_id=principal_id,
+                name=name,
+                roles=roles,
+                trust_mask=trust_mask,
+                risk_ceiling=risk_ceiling,
+                authenticity_level_floor=authenticity_level_floor,
+                public_key=public_key,
+                disabled_at=disabled_at,
+            ),
+        )
+        return result
+
+    async def disable_principal(self, principal_id: str) -> Principal:
+        """Disable a principal: the next request with any of its keys or sessions is refused."""
+        result: Principal = await self._perform("principal.disable", drop_absent(principal_id=principal_id))
+        return result
+
+    async def erase_principal(self, principal_id: str, *, reason: str) -> NameErasure:
+        """Erase a principal's name, of every version; the id and what was done under it stay."""
+        result: NameErasure = await self._perform(
+            "principal.erase", drop_absent(principal_id=principal_id, reason=reason)
+        )
+        return result
+
+    async def set_password(self, principal_id: str, *, password: str) -> PasswordSet:
+        """Set a person's password; sessions opened before it end. The ledger records that it was set, nothing else."""
+        result: PasswordSet = await self._perform(
+            "principal.password", drop_absent(principal_id=principal_id, password=password)
+        )
+        return result
+
+    async def request_tier(self, principal_id: str, to_tier: int, *, reason: str) -> Ticket:
+        """Ask for another tier of a principal: a ticket for an admin who is neither asker nor principal (FRJ-015)."""
+        result: Ticket = await self._perform(
+            "tier.request", drop_absent(principal_id=principal_id, to_tier=to_tier, reason=reason)
+        )
+        return result
+
+    def tier_changes(self, principal_id: str, *, limit: int = 100) -> AsyncIterator[TierChange]:
+        """List the changes of a principal's tier that people authorised, oldest first."""
+        return self._walk("tiers.list", drop_absent(principal_id=principal_id, limit=limit))
+
+    def keys(self, principal_id: str | None = None, *, limit: int = 100) -> AsyncIterator[ListedApiKey]:
+        """List API keys by prefix, the ended ones too; never a secret. Without a role that may look: one's own."""
+        return self._walk("keys.list", drop_absent(principal_id=principal_id, limit=limit))
+
+    async def key(self, prefix: str) -> ListedApiKey:
+        """Show one API key, without its secret."""
+        result: ListedApiKey = await self._perform("key.show", drop_absent(prefix=prefix))
+        return result
+
+    async def issue_key(
+        self, principal_id: str, *, scopes: Sequence[str] = ("*",), expires_at: str | None = None
+    ) -> IssuedKey:
+        """Issue an API key to a principal and show it, once; a disabled principal gets none."""
+        result: IssuedKey = await self._perform(
+            "key.issue", drop_absent(principal_id=principal_id, scopes=scopes, expires_at=expires_at)
+        )
+        return result
+
+    async def rotate_key(self, prefix: str, *, overlap_seconds: int = 86400) -> IssuedKey:
+        """Issue the successor of a key and show it, once; the old key ends after the overlap. An ended key has none."""
+        result: IssuedKey = await self._perform(
+            "key.rotate", drop_absent(prefix=prefix, overlap_seconds=overlap_seconds)
+        )
+        return result
+
+    async def revoke_key(self, prefix: str, *, reason: str) -> ApiKeyRevocation:
+        """Revoke an API key now; the next request with it is refused. A key in its overlap ends at once, too."""
+        result: ApiKeyRevocation = await self._perform("key.revoke", drop_absent(prefix=prefix, reason=reason))
+        return result
+
+    async def add_public_key(
+        self, principal_id: str, public_key: str, *, scopes: Sequence[str] = ("*",), expires_at: str | None = None
+    ) -> SigningKeyRecord:
+        """Register the Ed25519 public key that a principal signs its requests with; one key serves one principal."""
+        result: SigningKeyRecord = await self._perform(
+            "public_key.add",
+            drop_absent(principal_id=principal_id, public_key=public_key, scopes=scopes, expires_at=expires_at),
+        )
+        return result
+
+    async def end_public_key(self, key_id: str, *, reason: str) -> SigningKeyEnd:
+        """End a public key now: nothing signed with it is accepted any more."""
+        result: SigningKeyEnd = await self._perform("public_key.end", drop_absent(key_id=key_id, reason=reason))
+        return result
+
+    def tickets(
+        self, *, limit: int = 100, settled: bool = False, kind: TicketKind | str | None = None, about: str | None = None
+    ) -> AsyncIterator[TicketItem]:
+        """List the tickets that concern the caller in the order of their opening, each with its settlement so far."""
+        return self._walk("tickets.list", drop_absent(limit=limit, settled=settled, kind=kind, about=about))
+
+    def queue(
+        self,
+        *,
+        kind: TicketKind | str | None = None,
+        about: str | None = None,
+        priority: Priority | str | None = None,
+        assignee: str | None = None,
+        role: str | None = None,
+        holder: str | None = None,
+        due_before: str | None = None,
+        state: QueueState | str = "open",
+        text: str | None = None,
+        view: str | None = None,
+        mine: bool = False,
+        limit: int = 100,
+    ) -> AsyncIterator[QueuedTicket]:
+        """List the tickets that concern the caller, the most urgent first: by priority, then due date, then age."""
+        return self._walk(
+            "desk.queue",
+            drop_absent(
+                kind=kind,
+                about=about,
+                priority=priority,
+                assignee=assignee,
+                role=role,
+                holder=holder,
+                due_before=due_before,
+                state=state,
+                text=text,
+                view=view,
+                mine=mine,
+                limit=limit,
+            ),
+        )
+
+    async def next_ticket(
+        self,
+        *,
+        kind: TicketKind | str | None = None,
+        about: str | None = None,
+        priority: Priority | str | None = None,
+        assignee: str | None = None,
+        role: str | None = None,
+        holder: str | None = None,
+        due_before: str | None = None,
+        state: QueueState | str = "open",
+        text: str | None = None,
+        view: str | None = None,
+        after: str | None = None,
+    ) -> FoundTicket:
+        """Find the next ticket of the queue that the caller can answer now; after the last one, the first."""
+        result: FoundTicket = await self._perform(
+            "desk.next",
+            drop_absent(
+                kind=kind,
+                about=about,
+                priority=priority,
+                assignee=assignee,
+                role=role,
+                holder=holder,
+                due_before=due_before,
+                state=state,
+                text=text,
+                view=view,
+                after=after,
+            ),
+        )
+        return result
+
+    async def ticket(self, ticket_id: str) -> ReviewView:
+        """Show a ticket with every answer, its signature verified; only answers that hold are counted."""
+        result: ReviewView = await self._perform("ticket.show", drop_absent(ticket_id=ticket_id))
+        return result
+
+    async def desk_ticket(self, ticket_id: str) -> DeskTicket:
+        """Show a ticket with assignment, claims, comments, answers, and the caller's own draft and held answer."""
+        result: DeskTicket = await self._perform("desk.ticket", drop_absent(ticket_id=ticket_id))
+        return result
+
+    def timeline(self, ticket_id: str) -> AsyncIterator[TimelineEntry]:
+        """List everything that happened to a ticket, each step with its ledger entry and the hash of that."""
+        return self._walk("ticket.timeline", drop_absent(ticket_id=ticket_id))
+
+    def progress(self, *, limit: int = 100) -> AsyncIterator[Progress]:
+        """List reviewers with their number of answers, median time, and how often their answer prevailed."""
+        return self._walk("desk.progress", drop_absent(limit=limit))
+
+    async def open_ticket(
+        self,
+        title: str,
+        shown: object,
+        *,
+        eligible_roles: Sequence[str],
+        requested_by: str | None = None,
+        about: str | None = None,
+        quorum: int = 1,
+        due_at: str | None = None,
+    ) -> Ticket:
+        """Open a ticket for an approval, as an operator in session; the person who opens it cannot answer it."""
+        result: Ticket = await self._perform(
+            "ticket.open",
+            drop_absent(
+                title=title,
+                shown=shown,
+                eligible_roles=eligible_roles,
+                requested_by=requested_by,
+                about=about,
+                quorum=quorum,
+                due_at=due_at,
+            ),
+        )
+        return result
+
+    async def answer_ticket(
+        self,
+        ticket_id: str,
+        choice: str,
+        *,
+        seen: str,
+        reason: str = "",
+        body: Mapping[str, Any] | UnsetType = UNSET,
+        signature: str | None = None,
+        answered_at: str | None = None,
+        if_match: str | None = None,
+    ) -> DeskAnswer:
+        """Answer a ticket as a person in their own session; `seen` binds the answer to what the ticket showed."""
+        result: DeskAnswer = await self._perform(
+            "ticket.answer",
+            drop_absent(
+                ticket_id=ticket_id,
+                choice=choice,
+                seen=seen,
+                reason=reason,
+                body=body,
+                signature=signature,
+                answered_at=answered_at,
+                if_match=if_match,
+            ),
+        )
+        return result
+
+    async def prepare_answer(
+        self, ticket_id: str, choice: str, *, seen: str, reason: str = "", body: Mapping[str, Any] | UnsetType = UNSET
+    ) -> PreparedAnswer:
+        """Return the message that a person with a key of their own signs to answer a ticket; nothing is recorded."""
+        result: PreparedAnswer = await self._perform(
+            "ticket.answer.prepare",
+            drop_absent(ticket_id=ticket_id, choice=choice, seen=seen, reason=reason, body=body),
+        )
+        return result
+
+    async def plan_answers(self, choice: str, *, filter: QueueFilter, reason: str = "") -> BulkReport:
+        """Plan one answer to every ticket of a filter: what each shows, what the answer would do; record nothing."""
+        result: BulkReport = await self._perform(
+            "desk.bulk.plan", drop_absent(choice=choice, filter=filter, reason=reason)
+        )
+        return result
+
+    async def answer_tickets(self, choice: str, *, picks: Sequence[Pick], reason: str = "") -> BulkReport:
+        """Answer the tickets of a plan, each by itself and bound to what it showed; each refusal is reported."""
+        result: BulkReport = await self._perform(
+            "desk.bulk.answer", drop_absent(choice=choice, picks=picks, reason=reason)
+        )
+        return result
+
+    async def settle_tickets(self) -> Sweep:
+        """Settle every ticket that is due, as its kind says: an approval that nobody gave is denied."""
+        result: Sweep = await self._perform("tickets.settle", drop_absent())
+        return result
+
+    async def claim_ticket(
+        self,
+        ticket_id: str,
+        *,
+        seen: str | None = None,
+        signature: str | None = None,
+        acted_at: str | None = None,
+        seconds: int | None = None,
+    ) -> Acted:
+        """Claim a ticket for a while: others cannot answer it until then. Claiming again moves the end."""
+        result: Acted = await self._perform(
+            "ticket.claim",
+            drop_absent(ticket_id=ticket_id, seen=seen, signature=signature, acted_at=acted_at, seconds=seconds),
+        )
+        return result
+
+    async def release_ticket(
+        self,
+        ticket_id: str,
+        *,
+        seen: str | None = None,
+        signature: str | None = None,
+        acted_at: str | None = None,
+        holder: str | None = None,
+    ) -> Acted:
+        """Release a claimed ticket before the claim ends; admins and operators may release another person's claim."""
+        result: Acted = await self._perform(
+            "ticket.release",
+            drop_absent(ticket_id=ticket_id, seen=seen, signature=signature, acted_at=acted_at, holder=holder),
+        )
+        return result
+
+    async def assign_ticket(
+        self,
+        ticket_id: str,
+        *,
+        seen: str | None = None,
+        signature: str | None = None,
+        acted_at: str | None = None,
+        person: str | None = None,
+        role: str | None = None,
+    ) -> Acted:
+        """Assign a ticket to a person or a role that may answer it; with neither, to nobody in particular."""
+        result: Acted = await self._perform(
+            "ticket.assign",
+            drop_absent(
+                ticket_id=ticket_id, seen=seen, signature=signature, acted_at=acted_at, person=person, role=role
+            ),
+        )
+        return result
+
+    async def prioritise_ticket(
+        self,
+        ticket_id: str,
+        priority: Priority | str,
+        *,
+        seen: str | None = None,
+        signature: str | None = None,
+        acted_at: str | None = None,
+    ) -> Acted:
+        """Set the priority of a ticket."""
+        result: Acted = await self._perform(
+            "ticket.prioritise",
+            drop_absent(ticket_id=ticket_id, priority=priority, seen=seen, signature=signature, acted_at=acted_at),
+        )
+        return result
+
+    async def comment_ticket(
+        self,
+        ticket_id: str,
+        text: str,
+        *,
+        seen: str | None = None,
+        signature: str | None = None,
+        acted_at: str | None = None,
+        salt: str | None = None,
+    ) -> Acted:
+        """Comment on a ticket, signed; the words can be erased later, and the proof of the entry still holds."""
+        result: Acted = await self._perform(
+            "ticket.comment",
+            drop_absent(ticket_id=ticket_id, text=text, seen=seen, signature=signature, acted_at=acted_at, salt=salt),
+        )
+        return result
+
+    async def undo_answer(
+        self,
+        ticket_id: str,
+        *,
+        seen: str | None = None,
+        signature: str | None = None,
+        acted_at: str | None = None,
+        reason: str = "",
+    ) -> Acted:
+        """Undo the caller's own answer before it takes effect; the ledger keeps the answer and the undoing."""
+        result: Acted = await self._perform(
+            "ticket.undo",
+            drop_absent(ticket_id=ticket_id, seen=seen, signature=signature, acted_at=acted_at, reason=reason),
+        )
+        return result
+
+    async def prepare_act(
+        self,
+        ticket_id: str,
+        *,
+        act: ActKind | str,
+        seen: str | None = None,
+        seconds: int | None = None,
+        holder: str | None = None,
+        person: str | None = None,
+        role: str | None = None,
+        priority: Priority | str | None = None,
+        text: str | None = None,
+        reason: str = "",
+    ) -> PreparedAct:
+        """Return the message that a person with a key of their own signs for an act; nothing is recorded."""
+        result: PreparedAct = await self._perform(
+            "ticket.act.prepare",
+            drop_absent(
+                ticket_id=ticket_id,
+                act=act,
+                seen=seen,
+                seconds=seconds,
+                holder=holder,
+                person=person,
+                role=role,
+                priority=priority,
+                text=text,
+                reason=reason,
+            ),
+        )
+        return result
+
+    async def keep_draft(
+        self, ticket_id: str, *, choice: str | None = None, reason: str = "", body: str = ""
+    ) -> KeptDraft:
+        """Save a draft of the caller's answer in place of the one before; nobody else sees it."""
+        result: KeptDraft = await self._perform(
+            "draft.keep", drop_absent(ticket_id=ticket_id, choice=choice, reason=reason, body=body)
+        )
+        return result
+
+    async def drop_draft(self, ticket_id: str) -> Dropped:
+        """Delete the caller's draft of an answer, whether or not there was one."""
+        result: Dropped = await self._perform("draft.drop", drop_absent(ticket_id=ticket_id))
+        return result
+
+    def views(self) -> AsyncIterator[KeptView]:
+        """List the caller's saved views, and those that others share."""
+        return self._walk("views.list", drop_absent())
+
+    async def keep_view(self, name: str, *, filter: QueueFilter, shared: bool = False) -> KeptView:
+        """Save a filter of the queue under a name, in place of the caller's view of that name."""
+        result: KeptView = await self._perform("view.keep", drop_absent(name=name, filter=filter, shared=shared))
+        return result
+
+    async def drop_view(self, name: str) -> Dropped:
+        """Delete a saved view of the caller's own."""
+        result: Dropped = await self._perform("view.drop", drop_absent(name=name))
+        return result
+
+    def list_answers(self, *, limit: int = 100, asked_by: str | None = None) -> AsyncIterator[AnswerLine]:
+        """List answers, the newest first; without a role that may see all of them, one's own."""
+        return self._walk("answers.list", drop_absent(limit=limit, asked_by=asked_by))
+
+    async def ask(
+        self,
+        query_type: str,
+        question: object | UnsetType = UNSET,
+        *,
+        session_id: str | None = None,
+        nonce: str | None = None,
+    ) -> AnsweredQuestion:
+        """Ask a question of a registered type. The answer is gated, marked and recorded before it is returned."""
+        result: AnsweredQuestion = await self._perform(
+            "answer.ask", drop_absent(query_type=query_type, question=question, session_id=session_id, nonce=nonce)
+        )
+        return result
+
+    async def answer(self, answer_id: str) -> AnswerDetail:
+        """Show how an answer was marked and on which rules; its output is for its asker alone."""
+        result: AnswerDetail = await self._perform("answer.show", drop_absent(answer_id=answer_id))
+        return result
+
+    async def answer_claims(self, answer_id: str) -> ClaimBundle:
+        """Export the claims that an answer was gated by, for its asker, unless it is withheld; made anew each time."""
+        result: ClaimBundle = await self._perform("answer.claims", drop_absent(answer_id=answer_id))
+        return result
+
+    async def prove_answer(self, answer_id: str) -> bytes:
+        """Prove an answer offline: its entry with the output, for its asker, unless it was withheld."""
+        result: bytes = await self._perform("answer.prove", drop_absent(answer_id=answer_id))
+        return result
+
+    async def resume_answer(self, answer_id: str) -> AnsweredQuestion:
+        """Ask again for one's own answer that the gates held back, with what people answered meanwhile."""
+        result: AnsweredQuestion = await self._perform("answer.resume", drop_absent(answer_id=answer_id))
+        return result
+
+    async def trace(self, id: str) -> ShownTrace:
+        """Show the complete history of an answer, bundle, record, ticket or outcome, found by any id in it."""
+        result: ShownTrace = await self._perform("trace.show", drop_absent(id=id))
+        return result
+
+    def outcomes(self, *, limit: int = 100, answer_id: str | None = None) -> AsyncIterator[OutcomeLine]:
+        """List reported outcomes, the newest first."""
+        return self._walk("outcomes.list", drop_absent(limit=limit, answer_id=answer_id))
+
+    async def outcome(self, signal: Given, *, whole: bool = False, idempotency_key: str | None = None) -> Reported:
+        """Report what came of an answer to the rules that caused it; the same signal again counts once."""
+        result: Reported = await self._perform(
+            "outcome.report", drop_absent(signal=signal, whole=whole, idempotency_key=idempotency_key)
+        )
+        return result
+
+    async def forward_outcome(self, signal: Given, *, idempotency_key: str | None = None) -> Forwarded:
+        """Forward an outcome of a peer (PRAMANA 13.2); its rule ids are translated as agreed."""
+        result: Forwarded = await self._perform(
+            "outcome.foreign", drop_absent(signal=signal, idempotency_key=idempotency_key)
+        )
+        return result
+
+    def outcome_sessions(self, *, limit: int = 100) -> AsyncIterator[ReportingSession]:
+        """List sessions that reported outcomes, by name: `session:ID`, or `sender:ID` for a sender without sessions."""
+        return self._walk("sessions.list", drop_absent(limit=limit))
+
+    def session_outcomes(self, session: str, *, limit: int = 100) -> AsyncIterator[Signal]:
+        """List what one session reported, in order."""
+        return self._walk("session.outcomes", drop_absent(session=session, limit=limit))
+
+    def rules(self, *, limit: int = 100) -> AsyncIterator[RuleLine]:
+        """List rules by id, with their counters and whether a person certified the version in force."""
+        return self._walk("rules.list", drop_absent(limit=limit))
+
+    async def rule(self, rule_id: str) -> ShownRuleRecord:
+        """Show a rule: its text, versions, certifications, counters, and the counters by day."""
+        result: ShownRuleRecord = await self._perform("rule.show", drop_absent(rule_id=rule_id))
+        return result
+
+    async def register_rule(
+        self,
+        rule_id: str,
+        content: str,
+        *,
+        domains: Sequence[str] = (),
+        capabilities: Sequence[str] = (),
+        source: str = "text",
+    ) -> RuleRef:
+        """Record a text as the next version of a rule; the same text again adds nothing."""
+        result: RuleRef = await self._perform(
+            "rule.register",
+            drop_absent(rule_id=rule_id, content=content, domains=domains, capabilities=capabilities, source=source),
+        )
+        return result
+
+    async def ask_certification(self, rule_id: str) -> Ticket:
+        """Ask people to certify the version of a rule in force; the same open question is returned again."""
+        result: Ticket = await self._perform("rule.certification.request", drop_absent(rule_id=rule_id))
+        return result
+
+    async def certify_rule(self, rule_id: str, *, seen: str, reason: str = "") -> DeskAnswer:
+        """Certify the version of a rule in force, as a person in their own session who saw it with this hash."""
+        result: DeskAnswer = await self._perform("rule.certify", drop_absent(rule_id=rule_id, seen=seen, reason=reason))
+        return result
+
+    async def measure_proof(self, *, texts: Mapping[str, Any]) -> ProofDocument:
+        """Measure which certified rules source files implement, and record it: the proof strand of this node."""
+        result: ProofDocument = await self._perform("rules.prove", drop_absent(texts=texts))
+        return result
+
+    async def recount_rules(self) -> Recount:
+        """Count every outcome again and compare with the counters, and each row about a rule with its entry."""
+        result: Recount = await self._perform("rules.recount", drop_absent())
+        return result
+
+    def alerts(self, *, limit: int = 100, min_total: int = 20, min_confidence: float = 0.8) -> AsyncIterator[RuleAlert]:
+        """List rules whose outcomes are bad over time, the least confidence first, also without an open root cause."""
+        return self._walk("rules.alerts", drop_absent(limit=limit, min_total=min_total, min_confidence=min_confidence))
+
+    async def grant_reporter(
+        self, principal_id: str, rules: Sequence[str] = (), *, replace: bool = False
+    ) -> ReporterGrant:
+        """Let a principal report outcomes of more rules (PRAMANA 14.2); by default nobody may report."""
+        result: ReporterGrant = await self._perform(
+            "reporter.grant", drop_absent(principal_id=principal_id, rules=rules, replace=replace)
+        )
+        return result
+
+    def queries(self, *, limit: int = 100) -> AsyncIterator[QueryType]:
+        """List query types in force by name: who answers, on which rules, and the expected level."""
+        return self._walk("queries.list", drop_absent(limit=limit))
+
+    async def register_query(
+        self,
+        slug: str,
+        *,
+        description: str,
+        domain: str,
+        expected_level: Level | str = "PRAMANA-2",
+        answerer: str | None = None,
+        rules: Sequence[str] = (),
+        risk_tier: RiskTier | str = "READ_ONLY",
+    ) -> QueryType:
+        """Record the next version of a query type; its rules must be in the rule registry."""
+        result: QueryType = await self._perform(
+            "query.register",
+            drop_absent(
+                slug=slug,
+                description=description,
+                domain=domain,
+                expected_level=expected_level,
+                answerer=answerer,
+                rules=rules,
+                risk_tier=risk_tier,
+            ),
+        )
+        return result
+
+    def shortfalls(self, *, limit: int = 100, query_type: str | None = None) -> AsyncIterator[ShortAnswer]:
+        """List answers below the level that their query type should reach (PRAMANA 12.8), the oldest first."""
+        return self._walk("shortfalls.list", drop_absent(limit=limit, query_type=query_type))
+
+    def root_causes(self, *, limit: int = 100, open: bool = False) -> AsyncIterator[ShownItem]:
+        """List root causes, the newest first: what each shows people, its ticket, and what followed from it."""
+        return self._walk("rootcauses.list", drop_absent(limit=limit, open=open))
+
+    async def root_cause(self, item_id: str) -> ShownItem:
+        """Show a root cause as its ticket shows it, and what followed from it."""
+        result: ShownItem = await self._perform("rootcause.show", drop_absent(item_id=item_id))
+        return result
+
+    async def conclude_root_cause(
+        self,
+        item_id: str,
+        *,
+        failure_category: Category | str,
+        siddhanta: str,
+        seen: str,
+        corrected_rule: str | None = None,
+        sub_category: str | None = None,
+    ) -> ShownItem:
+        """Conclude a root cause, as a person in their own session who saw its ticket with this hash."""
+        result: ShownItem = await self._perform(
+            "rootcause.conclude",
+            drop_absent(
+                item_id=item_id,
+                failure_category=failure_category,
+                siddhanta=siddhanta,
+                seen=seen,
+                corrected_rule=corrected_rule,
+                sub_category=sub_category,
+            ),
+        )
+        return result
+
+    async def training_pairs(self, *, format: PairFormat | str = "json") -> bytes:
+        """Export all training pairs in the order of their capture; outputs below the caller's floor are left out."""
+        result: bytes = await self._perform("pairs.export", drop_absent(format=format))
+        return result
+
+    async def training_queue(self) -> TrainingQueue:
+        """Show how many training pairs wait, how many make a job, and how many jobs there were."""
+        result: TrainingQueue = await self._perform("pairs.queue", drop_absent())
+        return result
+
+    async def measure_categories(self) -> HeldOut:
+        """Measure the guesses of categories that root causes show: each pair is guessed from those before it."""
+        result: HeldOut = await self._perform("pairs.measure", drop_absent())
+        return result
+
+    async def agree_with_peer(self, agreement: Given) -> Agreement:
+        """Record what was agreed with another organisation, in place of what was agreed before."""
+        result: Agreement = await self._perform("peer.agree", drop_absent(agreement=agreement))
+        return result
+
+    async def peer(self, peer: str) -> Agreement:
+        """Show the agreement in force with another organisation."""
+        result: Agreement = await self._perform("peer.show", drop_absent(peer=peer))
+        return result
+
+    async def emit_event(self, event: Given) -> Emitted:
+        """Emit a SENSE event (PRAMANA 7.3); its `service` must be the name of the caller's principal."""
+        result: Emitted = await self._perform("event.emit", drop_absent(event=event))
+        return result
+
+    def webhooks(self, *, limit: int = 100) -> AsyncIterator[ShownWebhook]:
+        """List webhooks, the oldest first, each with its position in the events and how many were given up."""
+        return self._walk("webhooks.list", drop_absent(limit=limit))
+
+    async def add_webhook(self, url: str, *, types: Sequence[str] = ()) -> AddedWebhook:
+        """Post events to a URL from now on, signed; the result holds the key by which the receiver verifies them."""
+        result: AddedWebhook = await self._perform("webhook.add", drop_absent(url=url, types=types))
+        return result
+
+    async def remove_webhook(self, webhook_id: str) -> Webhook:
+        """Remove a webhook: nothing is posted there any more. What was posted stays in the ledger."""
+        result: Webhook = await self._perform("webhook.remove", drop_absent(webhook_id=webhook_id))
+        return result
+
+    def dead_events(self, webhook_id: str, *, limit: int = 100) -> AsyncIterator[Letter]:
+        """List the events that were given up, in order, each with the reason of the last attempt."""
+        return self._walk("webhook.dead", drop_absent(webhook_id=webhook_id, limit=limit))
+
+    async def replay_webhook(self, webhook_id: str, *, after: int | None = None) -> Replayed:
+        """Post again what was given up, or with `after` all events after a position; message ids stay the same."""
+        result: Replayed = await self._perform("webhook.replay", drop_absent(webhook_id=webhook_id, after=after))
+        return result
+
+    def services(
+        self, *, limit: int = 100, domain: str | None = None, answers: str | None = None, does: str | None = None
+    ) -> AsyncIterator[ServiceEntry]:
+        """List the services that were found to serve what they declare, by id."""
+        return self._walk("services.list", drop_absent(limit=limit, domain=domain, answers=answers, does=does))
+
+    async def who_can(self, bits: Sequence[str], *, tier: int = 0) -> FoundServices:
+        """Find the services that have all of these permission bits, at a tier that is active."""
+        result: FoundServices = await self._perform("services.who_can", drop_absent(bits=bits, tier=tier))
+        return result
+
+    async def service(self, service_id: str) -> ServiceView:
+        """Show a service and its instances: which are present, and until when they count as present."""
+        result: ServiceView = await self._perform("service.show", drop_absent(service_id=service_id))
+        return result
+
+    def service_keys(self, service_id: str, *, limit: int = 100) -> AsyncIterator[KnownKey]:
+        """List the keys that were made known for a service, the revoked ones too."""
+        return self._walk("service_keys.list", drop_absent(service_id=service_id, limit=limit))
+
+    async def trust_service(self, service_id: str, *, public_key: str) -> RegisteredKey:
+        """Make a key known for a service: from then on only what it signs is accepted in that name."""
+        result: RegisteredKey = await self._perform(
+            "service_key.trust", drop_absent(service_id=service_id, public_key=public_key)
+        )
+        return result
+
+    async def revoke_service_key(self, service_id: str, key_id: str, *, reason: str) -> RevokedKey:
+        """Revoke a key of a service for ever: nothing that it signs is accepted any more, and its leases end."""
+        result: RevokedKey = await self._perform(
+            "service_key.revoke", drop_absent(service_id=service_id, key_id=key_id, reason=reason)
+        )
+        return result
+
+    def entries(
+        self,
+        *,
+        limit: int = 100,
+        kind: str | None = None,
+        first: int = 1,
+        last: int | None = None,
+        order: str = "oldest",
+    ) -> AsyncIterator[EntryItem]:
+        """List entries by number, all or those of one kind."""
+        return self._walk("entries.list", drop_absent(limit=limit, kind=kind, first=first, last=last, order=order))
+
+    async def entry(self, sequence: int, *, disclose: bool = False) -> EntryItem:
+        """Show one entry; its hash is the ETag, and it never changes."""
+        result: EntryItem = await self._perform("entry.show", drop_absent(sequence=sequence, disclose=disclose))
+        return result
+
+    async def entry_text(self, sequence: int) -> bytes:
+        """Return the text of one entry exactly as it was hashed: its SHA-256 is the entry's hash."""
+        result: bytes = await self._perform("entry.text", drop_absent(sequence=sequence))
+        return result
+
+    async def append(self, note: Mapping[str, Any], *, personal: Sequence[str] = ()) -> Receipt:
+        """Append a note to the caller's ledger; it is on disk when the receipt is returned."""
+        result: Receipt = await self._perform("note.append", drop_absent(note=note, personal=personal))
+        return result
+
+    async def erase(self, sequence: int, *, reason: str, pointers: Sequence[str] = ()) -> ErasedEntry:
+        """Erase the personal values of an entry, or the evidence it attached: all, or what is named."""
+        result: ErasedEntry = await self._perform(
+            "entry.erase", drop_absent(sequence=sequence, reason=reason, pointers=pointers)
+        )
+        return result
+
+    def checkpoints(self, *, limit: int = 100) -> AsyncIterator[CheckpointItem]:
+        """List signed checkpoints, the smallest first."""
+        return self._walk("checkpoints.list", drop_absent(limit=limit))
+
+    async def checkpoint(self, size: str = "latest") -> CheckpointItem:
+        """Show the checkpoint of a tree of that size, or the newest."""
+        result: CheckpointItem = await self._perform("checkpoint.show", drop_absent(size=size))
+        return result
+
+    async def sign_checkpoint(self) -> CheckpointItem:
+        """Sign a checkpoint of the whole ledger as it is now, and ask the witnesses to sign it."""
+        result: CheckpointItem = await self._perform("checkpoint.sign", drop_absent())
+        return result
+
+    async def prove_entry(
+        self, sequence: int, *, format: EntryProofForm | str = "bundle", disclose: bool = False
+    ) -> bytes:
+        """Make the file that proves one entry offline to anybody who trusts this node's key."""
+        result: bytes = await self._perform(
+            "entry.prove", drop_absent(sequence=sequence, format=format, disclose=disclose)
+        )
+        return result
+
+    def search(self, term: Sequence[str], *, limit: int = 100) -> AsyncIterator[EntryItem]:
+        """Find the entries that have every term, the oldest first, indexed or not."""
+        return self._walk("search.find", drop_absent(term=term, limit=limit))
+
+    async def prove_search(self, term: Sequence[str]) -> bytes:
+        """Make the file that shows every entry that a search finds, and that none is missing."""
+        result: bytes = await self._perform("search.prove", drop_absent(term=term))
+        return result
+
+    def indexes(self, *, limit: int = 100) -> AsyncIterator[IndexItem]:
+        """List logged indexes in order: which entries each covers, and its root."""
+        return self._walk("indexes.list", drop_absent(limit=limit))
+
+    async def seal_index(self) -> NewIndexes:
+        """Index the entries that no index covers yet, and log the root of each index."""
+        result: NewIndexes = await self._perform("index.seal", drop_absent())
+        return result

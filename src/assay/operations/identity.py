@@ -1,0 +1,185 @@
+"""Operations about people, agents, services and what authenticates them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay.flows.identity import api_keys, principals, sessions, tiers
+from assay.identity.principal import BuiltInRole, Principal
+from assay.operations.kinds import OPEN, SIGNED_IN, Change, Listing, Operation, Read, needs
+from assay.operations.shown import identity as shown
+from assay.registry.action import Tier
+
+ADMIN_IN_SESSION = needs("identity:write", BuiltInRole.ADMIN, session=True)
+IN_SESSION = needs(None, session=True, tier=Tier.READ)
+SEE_KEYS = needs("identity:read")
+SEE_PRINCIPALS = needs("identity:read", BuiltInRole.ADMIN, BuiltInRole.AUDITOR, BuiltInRole.OPERATOR)
+ASK_IN_SESSION = needs("identity:write", BuiltInRole.ADMIN, BuiltInRole.OPERATOR, session=True)
+
+
+def _no_credential(given: Mapping[str, Any], added: Principal) -> str | None:
+    """A person who cannot sign in yet is easily forgotten."""
+    if not added.is_person() or given.get("password") is not None:
+        return None
+    return f"{added.id} cannot sign in yet: set a password with `assay principal password {added.id}`, or use OIDC"
+
+
+OPERATIONS: tuple[Operation, ...] = (
+    Change(
+        "session.start",
+        sessions.log_in,
+        "POST /sessions",
+        needs=OPEN,
+        command="principal login",
+        example={"principal_id": "user:amira", "password": "correct horse battery staple"},
+        says="{session_token}",
+        notes="session of {principal_id} until {expires_at}; keep it in ASSAY_SESSION",
+        crew="log_in",
+    ),
+    Change(
+        "session.end",
+        sessions.log_out,
+        "POST /sessions/end",
+        needs=IN_SESSION,
+        command="principal logout",
+        says="ended {session_id}",
+    ),
+    Read("caller.show", sessions.whoami, "GET /whoami", needs=SIGNED_IN, command="principal whoami", tool="whoami"),
+    Listing(
+        "principals.list",
+        principals.principals,
+        "GET /principals",
+        needs=SEE_PRINCIPALS,
+        command="principal list",
+        columns=("id", "kind", "roles", "name", "disabled_at"),
+    ),
+    Read(
+        "principal.show",
+        principals.principal,
+        "GET /principals/{principal_id}",
+        needs=SEE_KEYS,
+        command="principal show",
+        shows=shown.principal_text,
+    ),
+    Change(
+        "principal.add",
+        principals.add_principal,
+        "POST /principals",
+        needs=ADMIN_IN_SESSION,
+        command="principal add",
+        location="/principals/{id}",
+        example={"principal_id": "user:amira", "kind": "person", "name": "Amira", "roles": ["reviewer"]},
+        shows=shown.principal_added,
+        notes=_no_credential,
+    ),
+    Change(
+        "principal.amend",
+        principals.amend_principal,
+        "POST /principals/{principal_id}/amend",
+        needs=ADMIN_IN_SESSION,
+        command="principal amend",
+        example={"roles": ["auditor", "reviewer"]},
+        shows=shown.principal_amended,
+    ),
+    Change(
+        "principal.disable",
+        principals.disable_principal,
+        "POST /principals/{principal_id}/disable",
+        needs=ADMIN_IN_SESSION,
+        command="principal disable",
+        says="disabled {id}",
+    ),
+    Change(
+        "principal.erase",
+        principals.erase_principal,
+        "POST /principals/{principal_id}/erase",
+        needs=ADMIN_IN_SESSION,
+        command="principal erase",
+        example={"reason": "asked for by the person"},
+        shows=shown.name_erased,
+    ),
+    Change(
+        "principal.password",
+        principals.set_password,
+        "PUT /principals/{principal_id}/password",
+        needs=ADMIN_IN_SESSION,
+        command="principal password",
+        example={"password": "correct horse battery staple"},
+        says="password of {principal_id} set",
+    ),
+    Change(
+        "tier.request",
+        tiers.request_tier,
+        "POST /principals/{principal_id}/tier",
+        needs=ASK_IN_SESSION,
+        command="principal tier request",
+        location="/tickets/{id}",
+        example={"to_tier": 2, "reason": "it has to write its findings"},
+        says="{id} {title}",
+    ),
+    Listing(
+        "tiers.list",
+        tiers.tier_changes,
+        "GET /principals/{principal_id}/tiers",
+        needs=SEE_KEYS,
+        command="principal tier list",
+        columns=("version", "from_tier", "to_tier", "changed_at", "changed_by", "reason"),
+    ),
+    Listing(
+        "keys.list",
+        api_keys.keys,
+        "GET /keys",
+        needs=SEE_KEYS,
+        command="principal key list",
+        columns=("prefix", "principal_id", "live", "scopes", "issued_at", "expires_at"),
+    ),
+    Read("key.show", api_keys.key, "GET /keys/{prefix}", needs=SEE_KEYS, command="principal key show"),
+    Change(
+        "key.issue",
+        api_keys.issue_key,
+        "POST /keys",
+        needs=ADMIN_IN_SESSION,
+        command="principal key issue",
+        location="/keys/{prefix}",
+        example={"principal_id": "service:sensor", "scopes": ["truth:write"], "expires_at": "2027-01-01T00:00:00Z"},
+        says="{api_key}",
+        notes="the key of {principal_id}, shown once:",
+    ),
+    Change(
+        "key.rotate",
+        api_keys.rotate_key,
+        "POST /keys/{prefix}/rotate",
+        needs=ADMIN_IN_SESSION,
+        command="principal key rotate",
+        location="/keys/{prefix}",
+        example={"overlap_seconds": 3600},
+        says="{api_key}",
+        notes="the key of {principal_id}, shown once:",
+    ),
+    Change(
+        "key.revoke",
+        api_keys.revoke_key,
+        "POST /keys/{prefix}/revoke",
+        needs=ADMIN_IN_SESSION,
+        command="principal key revoke",
+        example={"reason": "its holder left"},
+        says="revoked {prefix}",
+    ),
+    Change(
+        "public_key.add",
+        api_keys.add_public_key,
+        "POST /principals/{principal_id}/public-keys",
+        needs=ADMIN_IN_SESSION,
+        command="principal key add-public",
+        example={"public_key": "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"},
+        says="{key_id}",
+    ),
+    Change(
+        "public_key.end",
+        api_keys.end_public_key,
+        "POST /public-keys/{key_id}/end",
+        needs=ADMIN_IN_SESSION,
+        command="principal key end-public",
+        example={"reason": "its holder left"},
+        says="ended {key_id}",
+    ),
+)

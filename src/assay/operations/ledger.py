@@ -1,0 +1,109 @@
+"""Operations of the ledger: entries, checkpoints, proofs, searches and indexes."""
+
+from assay.flows.ledger import entries, proofs
+from assay.identity.principal import BuiltInRole
+from assay.operations.kinds import Change, Listing, Operation, Read, needs
+from assay.operations.shown import ledger as shown
+
+READ = needs("log:read", BuiltInRole.AUDITOR, BuiltInRole.OPERATOR)
+# As `/log/checkpoint` and `/log/tile` (C2SP tlog-tiles): a checkpoint has a size, a root and signatures, no content.
+READ_TREE = needs("log:read")
+WRITE = needs("log:write", BuiltInRole.OPERATOR)
+ERASE = needs("log:write", BuiltInRole.OPERATOR, session=True)
+_LINE = ("sequence_number", "timestamp", "kind", "body")
+_SIGN_FIRST = {"proof.no_checkpoint": ("checkpoint.sign",)}
+
+OPERATIONS: tuple[Operation, ...] = (
+    Listing("entries.list", entries.entries, "GET /entries", needs=READ, command="ledger list", columns=_LINE),
+    Read(
+        "entry.show",
+        entries.entry,
+        "GET /entries/{sequence}",
+        needs=READ,
+        command="ledger show",
+        etag="entry_hash",
+        is_immutable=lambda entry: not entry.disclosed,
+        shows=shown.entry_text,
+    ),
+    Read("entry.text", entries.entry_text, "GET /entries/{sequence}/text", needs=READ, command="ledger text"),
+    Change(
+        "note.append",
+        entries.append_note,
+        "POST /entries",
+        needs=WRITE,
+        method="append",
+        location="/entries/{sequence_number}",
+        example={"note": {"email": "amira@example.org", "text": "seen"}, "personal": ["/email"]},
+        says="{sequence_number} {entry_hash}",
+    ),
+    Change(
+        "entry.erase",
+        entries.erase_entry,
+        "POST /entries/{sequence}/erase",
+        needs=ERASE,
+        command="erase",
+        method="erase",
+        example={"reason": "asked for by the person", "pointers": ["/note/email"]},
+        shows=shown.erased_text,
+    ),
+    Listing(
+        "checkpoints.list",
+        proofs.checkpoints,
+        "GET /checkpoints",
+        needs=READ_TREE,
+        command="ledger checkpoints",
+        columns=("size", "signed_at", "root_hash"),
+    ),
+    Read(
+        "checkpoint.show",
+        proofs.checkpoint,
+        "GET /checkpoints/{size}",
+        needs=READ_TREE,
+        command="ledger checkpoint-show",
+        shows=shown.checkpoint_note,
+    ),
+    Change(
+        "checkpoint.sign",
+        proofs.sign_checkpoint,
+        "POST /checkpoints",
+        needs=WRITE,
+        command="ledger checkpoint",
+        location="/checkpoints/{size}",
+        shows=shown.checkpoint_note,
+    ),
+    Read("tile.show", proofs.tile, needs=READ_TREE),
+    Read(
+        "entry.prove",
+        proofs.prove_entry,
+        "GET /proofs/{sequence}",
+        needs=READ,
+        command="ledger prove",
+        media_types=proofs.MEDIA_TYPES,
+        remedies=_SIGN_FIRST,
+    ),
+    Listing("search.find", proofs.search, "GET /search", needs=READ, command="ledger search", columns=_LINE),
+    Read(
+        "search.prove",
+        proofs.prove_search,
+        "GET /search/proof",
+        needs=READ,
+        command="ledger prove-search",
+        remedies={"search.no_index": ("index.seal", "checkpoint.sign")},
+    ),
+    Listing(
+        "indexes.list",
+        proofs.indexes,
+        "GET /indexes",
+        needs=READ,
+        command="ledger indexes",
+        columns=("first", "last", "leaves", "sequence_number", "root"),
+    ),
+    Change(
+        "index.seal",
+        proofs.seal_index,
+        "POST /indexes",
+        needs=WRITE,
+        command="ledger index",
+        shows=shown.indexes_text,
+    ),
+)

@@ -1,0 +1,5 @@
+"""Operations about telemetry, verdicts, knowledge graphs and sovereignty."""
+
+from assay.operations.kinds import Operation
+
+OPERATIONS: tuple[Operation, ...] = ()

@@ -1,0 +1,96 @@
+"""`assay ledger verify` and `watch`: they read the database of this folder, also beside a running server."""
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
+
+if TYPE_CHECKING:
+    from assay.flows.ledger.audit_mark import AuditReport
+    from assay.flows.ledger.show_entries import ShownEntry
+
+_AT_ONCE = 1000
+_SHORT = 100
+
+
+@click.command(cls=NodeCommand)
+@click.option("--full", is_flag=True, help="Read everything again, not only what is new since the last verification.")
+@tenant_option
+@click.pass_context
+def verify(context: click.Context, *, full: bool, tenant: str | None) -> None:
+    """Verify a tenant's ledger: every hash, link, column, tile, checkpoint, and the checkpoint kept outside.
+
+    Exit 1 when it does not hold; the first bad entry and the last good checkpoint are named. A copy on a read-only
+    medium is verified too; there no mark is left from which the next verification could go on.
+    """
+    from assay.flows.ledger.audit_ledger import audit_ledger
+
+    call: Call = context.obj
+    can_write = os.access(call.home, os.W_OK)
+    with call.open_node() as (tools, config), call.progress("verifying") as progress:
+        tenant_id = call.tenant_of(config, tenant)
+        report = audit_ledger(tools, tenant_id, full=full, leave_mark=can_write, progress=progress)
+    call.answer(report, _report_text(report))
+    if not report.holds:
+        context.exit(1)
+
+
+@click.command(cls=NodeCommand)
+@click.option(
+    "--from", "first", type=click.IntRange(min=1), metavar="SEQ", help="Start here; else with what comes next."
+)
+@click.option("--follow/--once", default=True, help="Wait for more, or end at the end of the ledger.")
+@click.option("--count", type=click.IntRange(min=1), metavar="N", help="End after so many entries.")
+@click.option(
+    "--interval", type=click.FloatRange(min=0.01), default=0.5, show_default=True, help="Seconds between looks."
+)
+@tenant_option
+@click.pass_obj
+def watch(
+    call: Call, first: int | None, *, follow: bool, count: int | None, interval: float, tenant: str | None
+) -> None:
+    """Print new entries as they are committed, in order and none twice; with --json one object a line."""
+    from assay.flows.ledger.show_entries import show_entries
+
+    def print_line(entry: "ShownEntry") -> None:
+        call.answer_one_of_many(entry, _line(entry))
+
+    with call.open_node() as (tools, config):
+        tenant_id = call.tenant_of(config, tenant)
+        following = first or tools.database.read(lambda unit: unit.ledger.head(tenant_id)).sequence_number + 1
+        left = count
+        while left is None or left > 0:
+            limit = _AT_ONCE if left is None else min(left, _AT_ONCE)
+            seen = show_entries(tools, tenant_id, print_line, first=following, limit=limit)
+            following += seen
+            left = None if left is None else left - seen
+            if not seen and not follow:
+                return
+            if not seen:
+                time.sleep(interval)
+
+
+def _line(entry: "ShownEntry") -> str:
+    body = bytes(entry.body).decode()
+    short = body if len(body) <= _SHORT else body[: _SHORT - 1] + "…"
+    return f"{entry.sequence_number:>8}  {entry.timestamp:<27}  {entry.kind:<18}  {short}"
+
+
+def _report_text(report: "AuditReport") -> str:
+    checkpoint = "none" if report.last_good_checkpoint is None else f"over {report.last_good_checkpoint} entries"
+    lines = [
+        f"tenant                {report.tenant_id}",
+        f"holds                 {'yes' if report.holds else 'NO'}",
+        f"entries               {report.size}",
+        f"checked               {report.entries_checked} from entry {report.verified_from}",
+        f"checkpoints checked   {report.checkpoints_checked}",
+        f"last good checkpoint  {checkpoint}",
+        f"root                  {report.root_hash}",
+    ]
+    if not report.holds:
+        where = "no single entry" if report.first_bad_entry is None else str(report.first_bad_entry)
+        lines += [f"first bad entry       {where}", f"what is wrong         {report.message} [{report.code}]"]
+    return "\n".join(lines)

@@ -1,0 +1,69 @@
+"""`assay operations`: the table of operations with permissions and doors."""
+
+from typing import TYPE_CHECKING
+
+import click
+from msgspec import Struct
+
+from assay.surfaces.cli.output import Call, ListCommand
+
+if TYPE_CHECKING:
+    from assay.operations.kinds import Operation
+
+
+class OperationRow(Struct, frozen=True, kw_only=True):
+    """One operation: what it needs of a caller, and by which doors it is reached."""
+
+    name: str
+    kind: str
+    summary: str
+    scope: str | None
+    roles: tuple[str, ...] | None
+    tier: int
+    session: bool
+    route: str | None
+    command: str | None
+    tool: str | None
+    method: str
+
+
+@click.command(cls=ListCommand)
+@click.argument("name", required=False, metavar="[NAME]")
+@click.pass_obj
+def operations(call: Call, name: str | None) -> None:
+    """List every operation of a node with its permission and its doors; with NAME those that begin with it."""
+    from assay.operations.table import TABLE
+
+    rows = [row_of(one) for one in TABLE if name is None or one.name.startswith(name)]
+    if call.as_json:
+        call.answer({"items": rows, "next": None}, "")
+        return
+    heads = ("OPERATION", "NEEDS", "ROUTE", "COMMAND", "TOOL", "PYTHON")
+    cells = [
+        (row.name, needs_text(row), row.route or "-", row.command or "-", row.tool or "-", row.method) for row in rows
+    ]
+    call.answer_table(rows, heads, cells, nothing="no operation has such a name")
+
+
+def row_of(operation: "Operation") -> OperationRow:
+    needs = operation.needs
+    return OperationRow(
+        name=operation.name,
+        kind=operation.kind,
+        summary=operation.summary,
+        scope=needs.scope,
+        roles=needs.roles,
+        tier=needs.tier,
+        session=needs.session,
+        route=None if operation.route is None else f"{operation.http_method} /api/v1{operation.path}",
+        command=None if operation.command is None else f"assay {operation.command}",
+        tool=operation.tool,
+        method=operation.python_name,
+    )
+
+
+def needs_text(row: OperationRow) -> str:
+    """The permission in one phrase."""
+    who = "any signed-in principal" if row.roles is None else " or ".join(row.roles)
+    scope = "" if row.scope is None else f", scope {row.scope}"
+    return f"{who}{' in a session' if row.session else ''}{scope}"

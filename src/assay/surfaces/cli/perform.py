@@ -1,0 +1,231 @@
+"""Where a command is performed: the server that runs on the folder, a node elsewhere, or the folder itself.
+
+`--node URL` -> HTTP;  `assay.sock` in the folder -> the socket, as its operator;  else the node is opened here
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from msgspec import Struct
+
+from assay.flows.request import Content, Page
+from assay.identity.authorise import require_same_tenant
+from assay.identity.caller import Caller, local_caller
+from assay.kernel.errors import Error
+from assay.kernel.instant import Instant, render_instant
+from assay.kernel.trace import TRACE_BYTES, new_trace
+from assay.operations.dispatch import Dispatcher
+from assay.operations.kinds import Column, Listing, Operation
+from assay.operations.parse import parse_request
+from assay.operations.table import BY_NAME
+from assay.ports.signer import Signer
+from assay.surfaces.cli.output import EXIT_CODES, Call
+from assay.surfaces.cli.sink import write_output
+from assay.surfaces.local_socket import find_local
+
+# What stands in for the host in addresses of requests over the socket.
+_LOCAL_URL = "http://localhost"
+_TIMEOUT = 600.0
+
+
+def perform(
+    call: Call,
+    operation: Operation,
+    given: Mapping[str, Any],
+    *,
+    tenant: str | None = None,
+    credential: str | None = None,
+    node: str | None = None,
+    idempotency_key: str | None = None,
+) -> Any:  # noqa: ANN401 - the operation's result
+    """Perform the operation for this call, and return its result; what is in its way is remedied first."""
+    request = parse_request(operation, given)
+    where = {"tenant": tenant, "credential": credential, "node": node}
+    try:
+        return _perform(call, operation, request, key=idempotency_key, **where)
+    except Error as error:
+        remedies = operation.remedies.get(error.code, ())
+        if not remedies:
+            raise
+    for name in remedies:
+        _perform(call, BY_NAME[name], parse_request(BY_NAME[name], {}), key=None, **where)
+    return _perform(call, operation, request, key=idempotency_key, **where)
+
+
+def _perform(
+    call: Call,
+    operation: Operation,
+    request: Struct,
+    *,
+    tenant: str | None,
+    credential: str | None,
+    node: str | None,
+    key: str | None,
+) -> Any:  # noqa: ANN401 - the operation's result
+    if node is not None:
+        return _elsewhere(operation, request, url=node, credential=credential, key=key)
+    with find_local(call.home) as local:
+        if local is not None:
+            return _elsewhere(operation, request, credential=credential, key=key, uds=local, tenant=tenant)
+    return _here(call, operation, request, tenant=tenant, credential=credential, key=key)
+
+
+def sign(call: Call, operation: Operation, given: Mapping[str, Any], signer: Signer, **where: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Have the node prepare the message of this request, sign it here, and return the fields that this adds."""
+    assert operation.prepared_by is not None  # noqa: S101 - only such commands take a key
+    name, more = operation.prepared_by
+    prepares = BY_NAME[name]
+    known = {field.info.name for field in prepares.fields}
+    asked = {name: value for name, value in {**given, **more}.items() if name in known}
+    prepared = perform(call, prepares, asked, **{**where, "idempotency_key": None})
+    own = {field.info.name for field in operation.fields} - set(given)
+    added = {name: getattr(prepared, name) for name in prepared.__struct_fields__ if name in own}
+    return {**added, "signature": signer.sign(bytes.fromhex(prepared.message)).hex()}
+
+
+def _elsewhere(
+    operation: Operation,
+    request: Struct,
+    *,
+    url: str = _LOCAL_URL,
+    credential: str | None,
+    key: str | None,
+    uds: Path | None = None,
+    tenant: str | None = None,
+) -> Any:  # noqa: ANN401 - the operation's result
+    from assay.surfaces.client import Client
+
+    with Client(url, key=credential, timeout=_TIMEOUT, uds=uds, tenant=tenant) as client:
+        return client.perform(operation, request, key=key)
+
+
+def _here(
+    call: Call, operation: Operation, request: Struct, *, tenant: str | None, credential: str | None, key: str | None
+) -> Any:  # noqa: ANN401 - the operation's result
+    from assay.flows.identity.authenticate import authenticate
+
+    with call.open_node(writable=operation.writes or operation.rehearses) as (tools, config):
+        at, tenant_id = tools.clock.now(), call.tenant_of(config, tenant)
+        trace = new_trace(tools.entropy.token(TRACE_BYTES))
+        caller: Caller
+        if credential is None:
+            caller = local_caller(tenant_id, at=at, trace=trace)
+        else:
+            caller = msgspec.structs.replace(authenticate(tools, credential, at=at), trace=trace)
+            if tenant is not None:
+                require_same_tenant(caller.principal, tenant_id)
+        value = Dispatcher(tools=tools)(operation, caller, request, key=key).value
+        if operation.then is not None:
+            operation.then(tools, caller)
+        return value
+
+
+def show(
+    call: Call,
+    operation: Operation,
+    given: Mapping[str, Any],
+    value: Any,  # noqa: ANN401 - the operation's result
+    *,
+    output: Path | None = None,
+) -> None:
+    """Print a result: text for people, JSON or CSV where asked for; exit as the result means.
+
+    A document goes to `output` where that is given.
+    """
+    if callable(operation.notes):
+        words = operation.notes(given, value)
+        if words is not None:
+            call.say(words)
+    elif operation.notes is not None:
+        call.say(operation.notes.format_map(_Named(value)))
+    if isinstance(value, Content):
+        _write(call, value.body, output)
+    else:
+        _print(call, operation, value)
+    blame = None if operation.blames is None else operation.blames(value)
+    if blame is not None:
+        raise click.exceptions.Exit(EXIT_CODES[blame])
+
+
+def _print(call: Call, operation: Operation, value: Any) -> None:  # noqa: ANN401 - the operation's result
+    if isinstance(operation, Listing) and isinstance(value, Page):
+        _show_page(call, operation, value)
+    elif operation.shows is not None:
+        call.answer(value, operation.shows(value))
+    elif operation.says is not None:
+        call.answer(value, operation.says.format_map(_Named(value)))
+    else:
+        call.answer(value, object_text(value))
+
+
+def _write(call: Call, body: bytes, output: Path | None) -> None:
+    if output is None:
+        # Through click, so that a reader that went away is handled as everywhere else.
+        click.echo(body, nl=False)
+        return
+    write_output(output, body)
+    call.answer({"output": str(output), "bytes": len(body)}, f"wrote {output}: {len(body)} bytes")
+
+
+def _show_page(call: Call, operation: Operation, page: Page[Any]) -> None:
+    columns = [_column(operation, one) for one in operation.columns or operation.item.__struct_fields__]
+    heads = [head for head, _ in columns]
+    rows = [[show_cell(item) for _, show_cell in columns] for item in page.items]
+    if call.as_csv:
+        call.answer_table(page.items, heads, rows, nothing="")
+        return
+    call.answer_table(page, heads, rows, nothing=operation.nothing)
+    if page.next is not None and not call.as_json:
+        call.say(f"more: --cursor {page.next}")
+
+
+def _column(operation: Operation, given: str | Column) -> Column:
+    if not isinstance(given, str):
+        return given
+    head = given.removesuffix("_at").removesuffix("_id").replace("_", " ").upper()
+    row = operation.row
+    return head, (lambda item: cell(getattr(item, given))) if row is None else (lambda item: row(item)[given])
+
+
+def object_text(value: object) -> str:
+    """An object as lines of name and value."""
+    fields = msgspec.to_builtins(value) if isinstance(value, Struct) else value
+    if not isinstance(fields, Mapping):
+        return str(fields)
+    width = max((len(name) for name in fields), default=0)
+    return "\n".join(f"{name:<{width}}  {cell(one)}" for name, one in fields.items() if one not in (None, [], {}))
+
+
+def cell(value: object) -> str:  # noqa: PLR0911 - one return for each kind of value
+    """A value as people read it in a table."""
+    if value is None or value == ():
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return render_instant(Instant(value))
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Sequence):
+        return ",".join(cell(one) for one in value)
+    if isinstance(value, Struct | Mapping):
+        return msgspec.json.encode(value).decode()
+    return str(value)
+
+
+class _Named(dict[str, Any]):
+    """Fields of a result by their names, for templates."""
+
+    def __init__(self, value: object) -> None:
+        super().__init__()
+        self._value = value
+
+    def __missing__(self, name: str) -> object:
+        return cell(getattr(self._value, name))
