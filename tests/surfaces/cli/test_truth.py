@@ -11,7 +11,7 @@ import pytest
 from distributed import LocalCluster
 
 from assay.adapters.clock import SystemClock
-from assay.kernel.instant import Instant
+from assay.kernel.instant import Instant, parse_instant, render_instant
 from tests.surfaces.cli._desk import Shell
 from tests.surfaces.cli._truth import CONTRACTS, TruthShell, opened_truth_shell
 from tests.surfaces.cli.running import ask
@@ -117,7 +117,8 @@ def test_a_critical_claim_goes_from_observations_over_votes_to_a_proof(shell: Tr
     (listed,) = shell.done("review", "list")["items"]
     assert (listed["ticket"]["id"], listed["decided"]) == (ticket, "VERIFIED_TRUE")
     assert shell("review", "list").out.splitlines()[-1].split()[:3] == [ticket, "validation", "decided"]
-    told = f"VERIFIED_TRUE; others may contradict it until {listed['ticket']['due_at']}, and then it is settled"
+    due = render_instant(parse_instant(listed["ticket"]["due_at"]))
+    told = f"VERIFIED_TRUE; others may contradict it until {due}, and then it is settled"
     assert told in shell("review", "show", ticket).out
     assert shell("truth", "compile", key).out.splitlines()[-1].startswith("unchanged: version 3")
 
