@@ -26,7 +26,7 @@ from litestar import Litestar
 from msgspec import structs
 
 from assay.flows.tools import Tools
-from assay.flows.verdicts.load_graph import load_graph
+from assay.flows.verdicts.change_graphs import load_graph
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.ports.clock import Clock

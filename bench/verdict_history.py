@@ -4,8 +4,8 @@ The peer is our own verifier, one record after the other, which is what a loop o
 record as strictly as one that just came in. Both are given the texts of the entries; fetching them is not measured.
 """
 
-from assay.flows.verdicts.graph_history import HistoryReader, read_body
-from assay.flows.verdicts.graph_shelf import DocketShelf
+from assay.flows.verdicts.graph_impact import HistoryReader, read_body
+from assay.flows.verdicts.shelves import DocketShelf
 from assay.kernel.ledger import Link
 from assay.ports.ledger_store import StoredEntry
 from assay.verdicts.columns import Vocabulary

@@ -14,7 +14,7 @@ from statistics import median
 import rfc8785
 from msgspec.json import encode
 
-from assay.flows.verdicts.graph_shelf import DocketShelf
+from assay.flows.verdicts.shelves import DocketShelf
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.flows.ledger.audit_ledger import audit_ledger
-from assay.flows.verdicts.show_verdict import show_verdict
+from assay.flows.verdicts.read_verdicts import show_verdict
 from tests.faults._children import chance, wait_until
 from tests.flows._node import TENANT
 from tests.flows._verdicts import graph_document, opened_verdicts, rule

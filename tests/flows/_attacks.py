@@ -13,7 +13,7 @@ from assay.adapters.clock import SystemClock
 from assay.adapters.reasoning.judge import JudgeReasoner, JudgeWeights, shipped_weights
 from assay.adapters.reasoning.judge_process import JudgeProcess
 from assay.adapters.reasoning.scripted import ScriptedReasoner
-from assay.flows.verdicts.read_verdict import Decided
+from assay.flows.verdicts.read_verdicts import Decided
 from assay.kernel.errors import Error
 from assay.kernel.instant import render_instant
 from assay.verdicts.graph.hash import stamp_versions

@@ -17,12 +17,17 @@ from assay.flows.review.answer_review import Answered
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.tools import Tools
 from assay.flows.verdicts.attest_verdict import attest_verdict
+from assay.flows.verdicts.change_graphs import (
+    GraphInReview,
+    LoadedGraph,
+    ReleasedGraph,
+    load_graph,
+    release_graph,
+    review_graph,
+)
 from assay.flows.verdicts.decide_verdict import decide_verdict
-from assay.flows.verdicts.load_graph import LoadedGraph, load_graph
-from assay.flows.verdicts.read_verdict import Decided
-from assay.flows.verdicts.release_graph import ReleasedGraph, release_graph
-from assay.flows.verdicts.review_graph import GraphInReview, review_graph
-from assay.flows.verdicts.ski_settings import SkiSettings
+from assay.flows.verdicts.read_verdicts import Decided
+from assay.flows.verdicts.shelves import SkiSettings
 from assay.identity.principal import PrincipalKind
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import KeyId, PrincipalId, TicketId

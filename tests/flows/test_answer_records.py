@@ -17,7 +17,7 @@ from assay.flows.answer_once import KEPT, KeyedRequest, Reply
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.verdicts.answer_records import RecordRequest, answer_records
 from assay.flows.verdicts.decide_many import Asked
-from assay.flows.verdicts.read_verdict import Decided, decided_of
+from assay.flows.verdicts.read_verdicts import Decided, decided_of
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId

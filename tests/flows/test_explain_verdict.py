@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from assay.flows.errors import NotFoundError
 from assay.flows.verdicts.evaluate_many import evaluate_many
 from assay.flows.verdicts.explain_verdict import VerdictExplainer
-from assay.flows.verdicts.graph_shelf import GraphShelf
+from assay.flows.verdicts.shelves import GraphShelf
 from assay.kernel.key import TrustAnchors
 from assay.verdicts.errors import GraphError
 from assay.verdicts.predicate import Doubt, Outcome

@@ -13,9 +13,9 @@ from assay.adapters.inference.bounded import BoundedModel, Bounds
 from assay.adapters.inference.exchange import Exchange
 from assay.adapters.inference.openai_compatible import OpenAiCompatible
 from assay.adapters.reasoning.general import GeneralReasoner
-from assay.flows.verdicts.attest_sovereignty import attest_sovereignty
+from assay.flows.verdicts.read_verdicts import show_verdict
 from assay.flows.verdicts.replay_verdict import replay_verdicts
-from assay.flows.verdicts.show_verdict import show_verdict
+from assay.flows.verdicts.sovereignty import attest_sovereignty
 from assay.verdicts.graph.open import SovereigntyMode
 from assay.verdicts.replay import summarise_replays
 from assay.verdicts.sovereignty import Place, PlaceKind

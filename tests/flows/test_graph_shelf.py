@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from assay.flows.verdicts.graph_shelf import DocketShelf
+from assay.flows.verdicts.shelves import DocketShelf
 from assay.kernel.instant import Instant
 from assay.verdicts.graph.index import build_index
 from assay.verdicts.graph.parse import parse_graph
@@ -43,7 +43,7 @@ def test_what_is_in_force_by_now_is_judged_from_now_on(shelf: DocketShelf) -> No
 def test_a_subject_without_rules_is_not_an_unknown_one(shelf: DocketShelf, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does either become the other where little may be kept."""
     for most in (4096, 1):
-        monkeypatch.setattr("assay.flows.verdicts.graph_shelf._MOST_DOCKETS", most)
+        monkeypatch.setattr("assay.flows.verdicts.shelves._MOST_DOCKETS", most)
         told = [
             [(docket.is_mapped, docket.rule_id) for docket in shelf.find(subject, as_of=_NOON)[1]]
             for subject in ("nowhere", "kiln", "idle", "nowhere", "kiln")

@@ -13,8 +13,8 @@ from assay.adapters.reasoning.judge_frames import Question, Reply
 from assay.adapters.reasoning.judge_here import JudgeHere
 from assay.adapters.reasoning.judge_process import JudgeProcess
 from assay.flows.verdicts.evaluate_many import evaluate_many
+from assay.flows.verdicts.read_verdicts import list_held, show_transcript, show_verdict
 from assay.flows.verdicts.replay_verdict import replay_verdicts
-from assay.flows.verdicts.show_verdict import list_held, show_transcript, show_verdict
 from assay.ports.model import ModelError
 from assay.verdicts.graph.hash import stamp_versions
 from assay.verdicts.replay import summarise_replays

@@ -11,7 +11,7 @@ from assay.adapters.reasoning.judge import JudgeReasoner, shipped_weights
 from assay.adapters.reasoning.judge_here import JudgeHere
 from assay.flows.verdicts.decide_v2 import decide_v2, replay_v2
 from assay.flows.verdicts.explain_verdict import VerdictExplainer
-from assay.flows.verdicts.export_receipt import export_receipt
+from assay.flows.verdicts.receipts import export_receipt
 from assay.flows.verdicts.replay_verdict import replay_verdicts
 from assay.flows.verdicts.verify_receipt import check_receipt
 from assay.kernel.key import TrustAnchors

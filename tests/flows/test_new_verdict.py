@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from assay.flows.verdicts.show_verdict import show_verdict
+from assay.flows.verdicts.read_verdicts import show_verdict
 from assay.verdicts.govern import Standing
 from tests.flows._node import TENANT
 from tests.flows._verdicts import VerdictDesk, opened_verdicts, rule

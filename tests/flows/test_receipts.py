@@ -14,8 +14,7 @@ from assay.adapters.reasoning.judge import JudgeReasoner, JudgeWeights, shipped_
 from assay.adapters.reasoning.judge_here import JudgeHere
 from assay.flows.ledger.check_proof import check_proof
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
-from assay.flows.verdicts.export_receipt import export_receipt
-from assay.flows.verdicts.prove_verdict import prove_entry
+from assay.flows.verdicts.receipts import export_receipt, prove_entry
 from assay.flows.verdicts.verify_receipt import ReceiptFinding, ReceiptOutcome, check_receipt
 from assay.kernel.bundle import Bundle, render_bundle
 from assay.kernel.canonical import canonicalize

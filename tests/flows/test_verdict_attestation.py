@@ -11,8 +11,8 @@ from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.settle_reviews import settle_reviews
 from assay.flows.verdicts.attest_verdict import prepare_token
-from assay.flows.verdicts.show_verdict import list_held, show_verdict
-from assay.flows.verdicts.verdict_text import get_verdict_entry
+from assay.flows.verdicts.read_verdicts import list_held, show_verdict
+from assay.flows.verdicts.verdict_rows import get_verdict_entry
 from assay.kernel.canonical import canonical_json
 from assay.kernel.ids import TicketId
 from assay.kernel.ledger import EntryKind

@@ -7,8 +7,8 @@ import pytest
 
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.verdicts.coverage import check_agreement, show_buffers, show_coverage
+from assay.flows.verdicts.read_verdicts import list_held, list_verdicts, show_verdict
 from assay.flows.verdicts.replay_verdict import replay_verdicts
-from assay.flows.verdicts.show_verdict import list_held, list_verdicts, show_verdict
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.replay import summarise_replays
 from tests.flows._node import TENANT

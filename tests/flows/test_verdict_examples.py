@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from assay.flows.verdicts.evaluate_many import evaluate_many
+from assay.flows.verdicts.read_verdicts import list_held, show_verdict
 from assay.flows.verdicts.replay_verdict import replay_verdicts
-from assay.flows.verdicts.show_verdict import list_held, show_verdict
 from assay.verdicts.replay import summarise_replays
 from tests.flows._node import TENANT
 from tests.flows._verdicts import HonestModel, VerdictDesk, opened_verdicts

@@ -10,11 +10,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from assay.flows.errors.verdicts import InvalidGraphError
 from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.verdicts.change_graphs import load_graph, release_graph, review_graph
 from assay.flows.verdicts.graph_impact import graph_impact
 from assay.flows.verdicts.inspect_graph import list_graph_history
-from assay.flows.verdicts.load_graph import load_graph
-from assay.flows.verdicts.release_graph import release_graph
-from assay.flows.verdicts.review_graph import review_graph
 from assay.kernel.digest import EMPTY_DIGEST, digest_of
 from assay.kernel.key import TrustAnchors
 from assay.kernel.ledger import EntryKind
@@ -301,8 +299,8 @@ def test_the_impact_is_the_same_however_few_records_are_read_at_a_time(
         "none -> FLAG": 1,
         "none -> NULL_UNMAPPED": 2,
     }
-    monkeypatch.setattr("assay.flows.verdicts.graph_history._FEWEST", 1)
-    monkeypatch.setattr("assay.flows.verdicts.graph_history._MOST", 1)
+    monkeypatch.setattr("assay.flows.verdicts.graph_impact._FEWEST", 1)
+    monkeypatch.setattr("assay.flows.verdicts.graph_impact._MOST", 1)
     assert graph_impact(desk.tools, candidate, credential=desk.operator, at=desk.at(minutes=7)) == at_once
 
 

@@ -9,8 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from assay.flows.ledger.audit_ledger import audit_ledger
-from assay.flows.verdicts.page_verdicts import page_verdicts
-from assay.flows.verdicts.show_verdict import list_verdicts, show_entry_verdict, show_transcript, show_verdict
+from assay.flows.verdicts.read_verdicts import (
+    list_verdicts,
+    page_verdicts,
+    show_entry_verdict,
+    show_transcript,
+    show_verdict,
+)
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
 from assay.kernel.ledger import EntryKind

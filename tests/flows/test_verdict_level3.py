@@ -10,10 +10,10 @@ from assay.adapters.reasoning.judge import JudgeReasoner, shipped_weights
 from assay.adapters.reasoning.judge_here import JudgeHere
 from assay.adapters.tpm import TpmMeasuredBoot
 from assay.flows.ledger.audit_ledger import audit_ledger
-from assay.flows.verdicts.audit_measurements import audit_measurements
-from assay.flows.verdicts.export_receipt import export_receipt
+from assay.flows.verdicts.examine_sovereignty import audit_measurements
+from assay.flows.verdicts.read_verdicts import show_verdict
+from assay.flows.verdicts.receipts import export_receipt
 from assay.flows.verdicts.replay_verdict import replay_verdicts
-from assay.flows.verdicts.show_verdict import show_verdict
 from assay.flows.verdicts.verify_receipt import check_receipt
 from assay.kernel.key import TrustAnchors
 from assay.kernel.ledger import EntryKind

@@ -10,10 +10,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from assay.adapters.tpm import TpmMeasuredBoot
-from assay.flows.verdicts.attest_sovereignty import attest_sovereignty
-from assay.flows.verdicts.audit_measurements import audit_measurements
-from assay.flows.verdicts.measure_weights import MeasuredWeights
+from assay.flows.verdicts.examine_sovereignty import audit_measurements
 from assay.flows.verdicts.replay_verdict import replay_verdicts
+from assay.flows.verdicts.sovereignty import MeasuredWeights, attest_sovereignty
 from assay.kernel.digest import Digest, digest_of, raw_digest
 from assay.kernel.ledger import EntryKind
 from assay.ports.measured_boot import MeasuredBoot

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay.flows.verdicts.check_verdicts import check_verdicts
+from assay.flows.verdicts.check_rows import check_verdicts
 from assay.flows.verdicts.replay_verdict import replay_verdict, replay_verdicts
 from assay.kernel.canonical import canonical_digest
 from assay.kernel.digest import digest_of

@@ -12,10 +12,10 @@ from assay.adapters.clock import SystemClock
 from assay.adapters.reasoning.judge import JudgeReasoner, shipped_weights
 from assay.adapters.reasoning.judge_here import JudgeHere
 from assay.adapters.weight_folder import WeightFolder
-from assay.flows.verdicts.check_verdicts import check_verdicts
+from assay.flows.verdicts.check_rows import check_verdicts
 from assay.flows.verdicts.graph_impact import graph_impact
+from assay.flows.verdicts.read_verdicts import show_verdict
 from assay.flows.verdicts.replay_verdict import replay_verdict, replay_verdicts
-from assay.flows.verdicts.show_verdict import show_verdict
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TicketId
 from assay.verdicts.envelope import Verdict, VerifierStatus

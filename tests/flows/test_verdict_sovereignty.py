@@ -13,9 +13,14 @@ from assay.adapters.egress.perimeter import Perimeter
 from assay.delivery.webhook import Webhook
 from assay.flows.errors.verdicts import SovereigntyError
 from assay.flows.ledger.audit_ledger import audit_ledger
-from assay.flows.verdicts.attest_sovereignty import attest_sovereignty, check_node_sovereignty
-from assay.flows.verdicts.egress_shelf import EgressShelf
-from assay.flows.verdicts.note_egress import clear_egress, count_egress, is_egress_open
+from assay.flows.verdicts.shelves import EgressShelf
+from assay.flows.verdicts.sovereignty import (
+    attest_sovereignty,
+    check_node_sovereignty,
+    clear_egress,
+    count_egress,
+    is_egress_open,
+)
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import EMPTY_DIGEST, ZERO_DIGEST
 from assay.kernel.ids import PrincipalId

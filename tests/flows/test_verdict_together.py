@@ -21,7 +21,7 @@ from assay.flows.verdicts import evaluate_many as evaluating
 from assay.flows.verdicts.decide_many import Asked
 from assay.flows.verdicts.evaluate_many import Evaluated, evaluate_all, evaluate_many
 from assay.flows.verdicts.evaluate_record import evaluate_together
-from assay.flows.verdicts.subject_locks import SubjectLocks
+from assay.flows.verdicts.shelves import SubjectLocks
 from assay.identity.credential import parse_api_key
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId

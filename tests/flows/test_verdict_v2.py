@@ -9,9 +9,8 @@ import pytest
 
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.verdicts.decide_v2 import decide_v2, replay_v2
-from assay.flows.verdicts.read_verdict import Decided
+from assay.flows.verdicts.read_verdicts import Decided, list_verdicts, show_verdict
 from assay.flows.verdicts.replay_verdict import replay_verdicts
-from assay.flows.verdicts.show_verdict import list_verdicts, show_verdict
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.graph.open import sign_graph
 from assay.verdicts.replay import ReplayResult, summarise_replays

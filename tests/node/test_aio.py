@@ -10,7 +10,7 @@ import pytest
 
 import assay
 from assay.flows.errors import NotFoundError
-from assay.flows.verdicts.read_verdict import Decided
+from assay.flows.verdicts.read_verdicts import Decided
 from assay.kernel.ledger import Receipt
 from assay.node import AsyncNode, Node
 from assay.node.errors import NodeClosedError

@@ -18,7 +18,7 @@ from assay.flows.traced_database import TracedDatabase, trace_of
 from assay.flows.verdicts.decide_many import Asked
 from assay.flows.verdicts.decide_verdict import decide_verdict
 from assay.flows.verdicts.evaluate_record import evaluate_together
-from assay.flows.verdicts.read_verdict import Decided
+from assay.flows.verdicts.read_verdicts import Decided
 from assay.identity.caller import Caller, local_caller
 from assay.kernel.entry import parse_entry
 from assay.kernel.errors import Error

@@ -7,7 +7,7 @@ from msgspec import Struct
 from assay.flows.review.show_queue import page_queue, turn_of
 from assay.flows.tools import Tools
 from assay.flows.verdicts.coverage import check_agreement
-from assay.flows.verdicts.show_verdict import list_verdicts
+from assay.flows.verdicts.read_verdicts import list_verdicts
 from assay.identity.caller import Caller
 from assay.kernel.ids import TenantId
 from assay.ports.database import Unit

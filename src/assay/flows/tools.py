@@ -13,11 +13,7 @@ from assay.flows.shared_unit import SharedUnit
 from assay.flows.tenant_locks import TenantLocks
 from assay.flows.trust.fold_shelf import FoldShelf
 from assay.flows.truth.vouch_rows import VouchedRows
-from assay.flows.verdicts.egress_shelf import EgressShelf
-from assay.flows.verdicts.graph_shelf import GraphShelf
-from assay.flows.verdicts.measured_shelf import MeasuredShelf
-from assay.flows.verdicts.ski_settings import SkiSettings
-from assay.flows.verdicts.subject_locks import SubjectLocks
+from assay.flows.verdicts.shelves import EgressShelf, GraphShelf, MeasuredShelf, SkiSettings, SubjectLocks
 from assay.kernel.ids import KeyId, TenantId
 from assay.kernel.key import TrustAnchors
 from assay.ports.checkpoint_memory import CheckpointMemory

@@ -10,18 +10,29 @@ from assay.flows.delivery.handle_intake import Handled, handle_record
 from assay.flows.review.answer_review import Answered
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.verdicts.attest_verdict import ATTEST, attest_verdict
+from assay.flows.verdicts.change_graphs import (
+    GraphInReview,
+    LoadedGraph,
+    ReleasedGraph,
+    load_graph,
+    release_graph,
+    review_graph,
+)
 from assay.flows.verdicts.coverage import CoverageReport, check_agreement, show_coverage
 from assay.flows.verdicts.evaluate_many import Evaluated, evaluate_many
 from assay.flows.verdicts.evaluate_record import evaluate_record
 from assay.flows.verdicts.graph_impact import GraphImpact, graph_impact
 from assay.flows.verdicts.inspect_graph import KeptGraph, ListedGraph, list_graphs, show_graph
-from assay.flows.verdicts.load_graph import LoadedGraph, load_graph
-from assay.flows.verdicts.prove_verdict import prove_verdict
-from assay.flows.verdicts.read_verdict import Decided
-from assay.flows.verdicts.release_graph import ReleasedGraph, release_graph
+from assay.flows.verdicts.read_verdicts import (
+    Decided,
+    HeldVerdict,
+    list_held,
+    list_verdicts,
+    show_transcript,
+    show_verdict,
+)
+from assay.flows.verdicts.receipts import prove_verdict
 from assay.flows.verdicts.replay_verdict import replay_record, replay_verdict
-from assay.flows.verdicts.review_graph import GraphInReview, review_graph
-from assay.flows.verdicts.show_verdict import HeldVerdict, list_held, list_verdicts, show_transcript, show_verdict
 from assay.kernel.bundle import Bundle
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import parse_ticket_id

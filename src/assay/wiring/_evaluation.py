@@ -17,8 +17,8 @@ from assay.config import Config
 from assay.config.ski import ReasonerName, RuntimeVersion
 from assay.flows.errors.verdicts import SovereigntyError
 from assay.flows.tools import Tools
-from assay.flows.verdicts.attest_sovereignty import check_node_sovereignty, require_own_weights
-from assay.flows.verdicts.ski_settings import UNKNOWN_COMMIT, SkiSettings
+from assay.flows.verdicts.shelves import UNKNOWN_COMMIT, SkiSettings
+from assay.flows.verdicts.sovereignty import check_node_sovereignty, require_own_weights
 from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.ids import parse_tenant_id
 from assay.kernel.json_text import JsonValue, parse_json

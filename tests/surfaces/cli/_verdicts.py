@@ -11,9 +11,7 @@ import pytest
 
 from assay.adapters.keyfile import create_key_file, load_key_file, public_path
 from assay.flows.review.answer_desk import answer_desk
-from assay.flows.verdicts.load_graph import load_graph
-from assay.flows.verdicts.release_graph import release_graph
-from assay.flows.verdicts.review_graph import review_graph
+from assay.flows.verdicts.change_graphs import load_graph, release_graph, review_graph
 from assay.review.draft import Reply
 from assay.wiring import open_node
 from tests.acting import caller_of

@@ -15,7 +15,7 @@ from assay.adapters.egress.guard import ProcessEgressGuard
 from assay.adapters.egress.perimeter import Perimeter
 from assay.adapters.keyfile import create_key_file, load_key_file, public_path
 from assay.adapters.tpm import TpmMeasuredBoot
-from assay.flows.verdicts.note_egress import note_egress
+from assay.flows.verdicts.sovereignty import note_egress
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import Digest
 from assay.kernel.dsse import render_envelope, seal_envelope

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from assay.adapters.clock import SystemClock
 from assay.flows.verdicts.explain_verdict import Clause, ExplainedObligation, ExplainedRule
-from assay.flows.verdicts.read_verdict import RuleVerdict
+from assay.flows.verdicts.read_verdicts import RuleVerdict
 from assay.kernel.digest import ZERO_DIGEST
 from assay.surfaces.cli.table import table_text
 from assay.surfaces.cli.verdict_text import rule_line, told_obligation

@@ -20,7 +20,7 @@ from assay.flows.delivery.query_types import load_queries
 from assay.flows.errors.delivery import AnswererError
 from assay.flows.tools import Tools
 from assay.flows.truth.show_truth import show_truth
-from assay.flows.verdicts.show_verdict import show_verdict
+from assay.flows.verdicts.read_verdicts import show_verdict
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant

@@ -20,7 +20,7 @@ from assay.claims.bundle import (
     is_full_hash,
 )
 from assay.flows.truth.show_truth import ShownTruth
-from assay.flows.verdicts.read_verdict import Decided, RuleVerdict
+from assay.flows.verdicts.read_verdicts import Decided, RuleVerdict
 from assay.identity.risk import RiskTier
 from assay.kernel.digest import Digest
 from assay.kernel.instant import Instant

@@ -23,8 +23,7 @@ from assay.flows.errors.delivery import AnswererError
 from assay.flows.tools import Tools
 from assay.flows.truth.map_truth import map_truth
 from assay.flows.truth.show_truth import show_truth
-from assay.flows.verdicts.read_verdict import Decided
-from assay.flows.verdicts.show_verdict import show_verdict
+from assay.flows.verdicts.read_verdicts import Decided, show_verdict
 from assay.kernel.ids import TenantId
 from assay.kernel.json_text import JsonValue
 from assay.ports.delivery_store import RecordedRule

@@ -13,7 +13,7 @@ from assay.flows.identity.authenticate import authenticate
 from assay.flows.tools import Tools
 from assay.flows.truth.compile_truth import CompiledTruth, compile_truth
 from assay.flows.verdicts.evaluate_record import evaluate_record
-from assay.flows.verdicts.read_verdict import Decided
+from assay.flows.verdicts.read_verdicts import Decided
 from assay.identity.caller import Caller
 from assay.kernel.instant import Instant
 

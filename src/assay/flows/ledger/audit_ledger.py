@@ -26,8 +26,7 @@ from assay.flows.truth.check_bronze import check_bronze
 from assay.flows.truth.check_vote import verify_vote
 from assay.flows.truth.replay_entry import read_bronze
 from assay.flows.truth.replay_truth import ledger_entries
-from assay.flows.verdicts.check_graphs import check_graphs
-from assay.flows.verdicts.check_verdicts import check_verdicts
+from assay.flows.verdicts.check_rows import check_graphs, check_verdicts
 from assay.kernel.checkpoint import Checkpoint, parse_checkpoint, verify_checkpoint
 from assay.kernel.digest import Digest, digest_from_raw
 from assay.kernel.errors import Error

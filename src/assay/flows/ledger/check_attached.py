@@ -17,7 +17,7 @@ from assay.flows.delivery.answers import OUTPUT_ATTACHMENT
 from assay.flows.truth.prove_truth import ENTRY_ATTACHMENT
 from assay.flows.truth.replay_entry import ReplayCode
 from assay.flows.truth.replay_export import replay_bundle
-from assay.flows.verdicts.prove_verdict import RECEIPT_ATTACHMENT
+from assay.flows.verdicts.receipts import RECEIPT_ATTACHMENT
 from assay.flows.verdicts.verify_receipt import (
     ReceiptFinding,
     ReceiptOutcome,

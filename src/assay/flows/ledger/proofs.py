@@ -27,7 +27,7 @@ from assay.flows.request import (
     read_number,
 )
 from assay.flows.tools import Tools
-from assay.flows.verdicts.prove_verdict import prove_entry as prove_with_receipt
+from assay.flows.verdicts.receipts import prove_entry as prove_with_receipt
 from assay.identity.caller import Caller
 from assay.kernel.digest import Digest
 from assay.kernel.instant import Instant

@@ -13,7 +13,7 @@ from assay.flows.review.settle_review import FollowUps
 from assay.flows.trust.request_penalty import apply_penalty, refuse_own_penalty
 from assay.flows.truth.vote_entry import record_vote
 from assay.flows.verdicts.attest_verdict import require_token, settle_held_verdict
-from assay.flows.verdicts.review_graph import note_graph_review
+from assay.flows.verdicts.change_graphs import note_graph_review
 from assay.review.kind import TicketKind
 
 ROOM_FOLLOW_UPS = FollowUps(

@@ -12,7 +12,7 @@ from assay.flows.request_mark import RequestMark, forget_expired
 from assay.flows.tools import Tools
 from assay.flows.verdicts.decide_many import Asked
 from assay.flows.verdicts.evaluate_record import evaluate_together
-from assay.flows.verdicts.read_verdict import Decided
+from assay.flows.verdicts.read_verdicts import Decided
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant

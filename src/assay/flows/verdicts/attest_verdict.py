@@ -15,7 +15,7 @@ from assay.flows.identity.authenticate import authenticate_in
 from assay.flows.review.answer_review import Answered, answer_review
 from assay.flows.review.settle_review import FollowUps
 from assay.flows.tools import Tools
-from assay.flows.verdicts.verdict_text import ReadEntry, get_verdict_entry
+from assay.flows.verdicts.verdict_rows import ReadEntry, get_verdict_entry
 from assay.identity.principal import Principal
 from assay.kernel.canonical import canonical_json, canonicalize
 from assay.kernel.digest import ZERO_DIGEST, Digest

@@ -16,17 +16,20 @@ from assay.flows.errors.verdicts import SubstitutedWeightsError
 from assay.flows.request_mark import RequestMark
 from assay.flows.tools import Tools
 from assay.flows.traced_database import trace_of
-from assay.flows.verdicts.active_graph import ready_graph
-from assay.flows.verdicts.attest_sovereignty import get_reasoner, require_sovereign
-from assay.flows.verdicts.graph_shelf import ReadyGraph
+from assay.flows.verdicts.graphs_in_use import ready_graph
 from assay.flows.verdicts.ingest_record import Arrival, Fresh, Ingested, Known, ingest_records, require_runtime
 from assay.flows.verdicts.judge_record import Case, Question, Told, ask_ahead, judge_record, question_record
-from assay.flows.verdicts.measure_weights import measure_weights
-from assay.flows.verdicts.new_verdict import newly_decided
-from assay.flows.verdicts.note_egress import note_egress, require_no_egress
 from assay.flows.verdicts.prepare_verdict import prepare_verdicts
-from assay.flows.verdicts.read_verdict import Decided, decided_of
-from assay.flows.verdicts.record_verdicts import JudgedCase, record_verdicts
+from assay.flows.verdicts.read_verdicts import Decided, decided_of
+from assay.flows.verdicts.record_verdicts import JudgedCase, newly_decided, record_verdicts
+from assay.flows.verdicts.shelves import ReadyGraph
+from assay.flows.verdicts.sovereignty import (
+    get_reasoner,
+    measure_weights,
+    note_egress,
+    require_no_egress,
+    require_sovereign,
+)
 from assay.flows.verdicts.verdict_entry import buffered_text
 from assay.flows.verdicts.verdict_memory import Place, VerdictMemory
 from assay.kernel.digest import Digest

@@ -10,14 +10,13 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from assay.flows.tools import Tools
-from assay.flows.verdicts.active_graph import ready_graph, stored_document
-from assay.flows.verdicts.graph_shelf import GraphShelf, ReadyGraph
+from assay.flows.verdicts.graphs_in_use import ready_graph, stored_document
 from assay.flows.verdicts.ingest_record import Arrival, Fresh, ingest_records, require_runtime
-from assay.flows.verdicts.read_verdict import Decided, decided_of
-from assay.flows.verdicts.v2_entry import V2Body, read_v2_entry
+from assay.flows.verdicts.read_verdicts import Decided, decided_of
+from assay.flows.verdicts.shelves import GraphShelf, ReadyGraph
 from assay.flows.verdicts.verdict_entry import note_record
 from assay.flows.verdicts.verdict_memory import Place, VerdictMemory
-from assay.flows.verdicts.verdict_row import V2_PATH, find_known_record
+from assay.flows.verdicts.verdict_rows import V2_PATH, V2Body, find_known_record, read_v2_entry
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from assay.flows.tools import Tools
 from assay.flows.verdicts.decide_many import Asked, decide_many
-from assay.flows.verdicts.read_verdict import Decided
+from assay.flows.verdicts.read_verdicts import Decided
 from assay.kernel.errors import Error
 from assay.kernel.instant import Instant
 

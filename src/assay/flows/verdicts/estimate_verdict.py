@@ -17,9 +17,9 @@ from assay.claims.estimate.entropy import GATING_ANSWERS, estimate_entropy
 from assay.claims.estimate.estimate import Estimate
 from assay.flows.errors import NotFoundError
 from assay.flows.tools import Tools
-from assay.flows.verdicts.export_receipt import export_receipt
-from assay.flows.verdicts.show_verdict import show_verdict
-from assay.flows.verdicts.verdict_text import read_entry
+from assay.flows.verdicts.read_verdicts import show_verdict
+from assay.flows.verdicts.receipts import export_receipt
+from assay.flows.verdicts.verdict_rows import read_entry
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.ports.model import ModelReplyError, ModelWeightsError

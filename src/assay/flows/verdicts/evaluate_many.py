@@ -17,10 +17,10 @@ from msgspec import Struct
 
 from assay.flows.identity.admit_principal import admit_principal
 from assay.flows.tools import Tools
-from assay.flows.verdicts.active_graph import get_activation, ready_graph
 from assay.flows.verdicts.decide_many import Asked, decide_many
 from assay.flows.verdicts.evaluate_record import evaluate_record, may_evaluate_together
-from assay.flows.verdicts.read_verdict import Decided
+from assay.flows.verdicts.graphs_in_use import get_activation, ready_graph
+from assay.flows.verdicts.read_verdicts import Decided
 from assay.identity.errors import OtherTenantError
 from assay.kernel.digest import Digest
 from assay.kernel.errors import CanonicalError, Error, JsonError

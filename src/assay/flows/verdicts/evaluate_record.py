@@ -12,7 +12,7 @@ from assay.flows.tools import Tools
 from assay.flows.verdicts.decide_many import Asked, decide_many
 from assay.flows.verdicts.decide_v2 import decide_v2
 from assay.flows.verdicts.decide_verdict import decide_verdict
-from assay.flows.verdicts.read_verdict import Decided, RuleVerdict
+from assay.flows.verdicts.read_verdicts import Decided, RuleVerdict
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant

@@ -12,10 +12,9 @@ from msgspec import Struct
 
 from assay.flows.errors import NotFoundError
 from assay.flows.tools import Tools
-from assay.flows.verdicts.judged_graph import JudgedGraphs, judged_content
-from assay.flows.verdicts.read_verdict import Decided, RuleVerdict
-from assay.flows.verdicts.v2_entry import V2Body
-from assay.flows.verdicts.verdict_text import ReadBody, read_entry
+from assay.flows.verdicts.graphs_in_use import JudgedGraphs, judged_content
+from assay.flows.verdicts.read_verdicts import Decided, RuleVerdict
+from assay.flows.verdicts.verdict_rows import ReadBody, V2Body, read_entry
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.entry import parse_entry
 from assay.kernel.errors import Error

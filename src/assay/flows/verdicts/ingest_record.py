@@ -7,9 +7,9 @@ from assay.flows.errors.verdicts import OtherRuntimeError
 from assay.flows.identity.admit_principal import admit_principal
 from assay.flows.request_mark import RequestMark
 from assay.flows.tools import Tools
-from assay.flows.verdicts.active_graph import get_activation
-from assay.flows.verdicts.note_egress import require_cleared
-from assay.flows.verdicts.verdict_row import vouch_known
+from assay.flows.verdicts.graphs_in_use import get_activation
+from assay.flows.verdicts.sovereignty import require_cleared
+from assay.flows.verdicts.verdict_rows import vouch_known
 from assay.identity.authorise import require_same_tenant
 from assay.identity.principal import Principal
 from assay.kernel.digest import Digest

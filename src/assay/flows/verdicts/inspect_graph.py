@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from assay.flows.errors import NotFoundError
 from assay.flows.tools import Tools
-from assay.flows.verdicts.active_graph import get_activation, stored_document
+from assay.flows.verdicts.graphs_in_use import get_activation, stored_document
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId, TenantId

@@ -11,8 +11,8 @@ from msgspec import to_builtins
 
 from assay.flows.errors.verdicts import SubstitutedWeightsError
 from assay.flows.tools import Tools
-from assay.flows.verdicts.attest_sovereignty import get_reasoner
-from assay.flows.verdicts.graph_shelf import ReadyGraph
+from assay.flows.verdicts.shelves import ReadyGraph
+from assay.flows.verdicts.sovereignty import get_reasoner
 from assay.flows.verdicts.verdict_entry import seal_model_transcript
 from assay.identity.principal import Principal
 from assay.kernel.digest import Digest

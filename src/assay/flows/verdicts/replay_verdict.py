@@ -11,19 +11,33 @@ from msgspec.structs import replace
 from assay.flows.errors import NotFoundError
 from assay.flows.ledger.own_keys import own_key_ring
 from assay.flows.tools import Tools
-from assay.flows.verdicts.judged_graph import JudgedGraphs, judged_content
-from assay.flows.verdicts.replay_answer import ask_again, find_substitute, is_tolerated, recall_answer, weights_of
-from assay.flows.verdicts.replay_attestation import check_attestation
-from assay.flows.verdicts.replay_findings import check_ruling, check_wording, verify_again, verify_fast_again
-from assay.flows.verdicts.replay_memory import ReplayMemory
-from assay.flows.verdicts.replay_scene import Scene, find_scene, prompt_hash_of, version_hash_of
+from assay.flows.verdicts.graphs_in_use import JudgedGraphs, judged_content
+from assay.flows.verdicts.replay_again import (
+    Scene,
+    ask_again,
+    check_ruling,
+    check_wording,
+    find_scene,
+    find_substitute,
+    is_tolerated,
+    prompt_hash_of,
+    recall_answer,
+    verify_again,
+    verify_fast_again,
+    version_hash_of,
+    weights_of,
+)
 from assay.flows.verdicts.stored_verdict import VERDICT_KINDS, StoredVerdict, load_stored_verdict
+from assay.flows.verdicts.verdict_memory import LedgerMemory
 from assay.kernel.digest import Digest, digest_of
+from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
+from assay.kernel.key import KeyPurpose, KeyRing
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.reasoner import LocalReasoner
-from assay.verdicts.envelope import VerifierResult
+from assay.verdicts.envelope import HumanAttestation, VerifierResult
+from assay.verdicts.govern import verify_attestation
 from assay.verdicts.reason import Interpretation
 from assay.verdicts.replay import (
     Recorded,
@@ -35,6 +49,86 @@ from assay.verdicts.replay import (
     StepResult,
     compare_replay,
 )
+from assay.verdicts.window import facts_at
+from assay.verdicts.window_fact import buffer_record
+
+
+class ReplayMemory:
+    """The memory of one tenant's chain, wherever in it a replay is."""
+
+    def __init__(self, tools: Tools, tenant_id: TenantId) -> None:
+        self._tools = tools
+        self._tenant_id = tenant_id
+        self._memory = LedgerMemory()
+
+    def before(self, number: int) -> LedgerMemory | None:
+        """The memory as it was when this entry was written; None where the entries before it cannot be read."""
+        if self._memory.taken >= number:
+            self._memory = LedgerMemory()
+        first = self._memory.taken + 1
+
+        def read(unit: Unit) -> None:
+            for row in unit.ledger.entries(self._tenant_id, first=first, last=number - 1):
+                self._memory.take(row)
+
+        try:
+            self._tools.database.read(read)
+        except Error:
+            self._memory = LedgerMemory()
+            return None
+        return self._memory
+
+    def check_windows(self, stored: StoredVerdict, scene: Scene) -> str | None:
+        """Windows are what the ledger's own earlier records come to, whatever a buffer was made to say."""
+        if not scene.docket.plans:
+            return None
+        number = self._judged_at(stored)
+        memory = None if number is None else self.before(number)
+        if memory is None:
+            return "windows: the entries before it cannot be read"
+        subject, now = stored.body.subject, buffer_record(scene.telemetry)
+        earlier, dropped = memory.earlier(subject), memory.dropped.get(subject)
+        for is_cautious in (False, True):  # entries from before a certain breach settled a doubt are as they were
+            facts = facts_at(scene.docket.plans, now, earlier, dropped_until=dropped, is_cautious=is_cautious)
+            if facts == scene.facts:
+                return None
+        return "windows: the facts are not those of the records in the ledger"
+
+    def _judged_at(self, stored: StoredVerdict) -> int | None:
+        """The entry at which windows were looked at: for what settles a held verdict, that of the held one."""
+        number, held_hash = stored.row.sequence_number, stored.body.held_entry
+        if held_hash is None:
+            return number
+
+        def look(unit: Unit) -> int | None:
+            row = unit.verdicts.find(self._tenant_id, number)
+            held = None if row is None else unit.ledger.find_entry(self._tenant_id, row.held_entry or 0)
+            return held.sequence_number if held is not None and held.entry_hash == held_hash else None
+
+        return self._tools.database.read(look)
+
+
+def check_attestation(tools: Tools, ring: KeyRing, tenant_id: TenantId, stored: StoredVerdict) -> str | None:
+    """What is wrong with the token of a verdict that was honoured for its sake, or None."""
+    token = stored.envelope.human_attestation
+    if token is None or not stored.body.ruling.is_honoured:
+        return None
+    try:
+        key = _reviewer_key(tools, ring, tenant_id, token)
+        verify_attestation(token, stored.envelope, key, at=token.attested_at)
+    except Error as error:
+        return f"attestation: {error.code}"
+    return None
+
+
+def _reviewer_key(tools: Tools, ring: KeyRing, tenant_id: TenantId, token: HumanAttestation) -> bytes:
+    """The node's review key of that time, or the key that the person had registered."""
+    own = ring.find(token.key_id, token.attested_at, purpose=KeyPurpose.REVIEW)
+    if own is not None:
+        return own.raw_public_key or b""
+    history = tools.database.read(lambda unit: unit.identity.principal_history(tenant_id, token.reviewer))
+    then = [person.public_key for person in history if person.recorded_at <= token.attested_at]
+    return bytes.fromhex((then and then[-1]) or "")
 
 
 def replay_verdicts(tools: Tools, tenant_id: TenantId, *, first: int = 1, last: int | None = None) -> Iterator[Replay]:

@@ -1,8 +1,7 @@
-"""What records that are judged together may know: what is on record, and those of them that came before.
+"""What records may know of those before them: from the database for new ones, from the entries alone for replays.
 
-load (one look at the database) -> of -> expect -> ... -> note
-INVARIANT: each record is told what it would be told if all before it were on record already. Where that cannot be
-known from here, `knows` says no, and whoever judges ends the round before that record.
+entries in order -> LedgerMemory: the buffer of each subject, what left it, how stable each rule was
+rows of the buffer -> compared with their entries -> VerdictMemory of one round: of -> expect -> ... -> note
 """
 
 from collections import defaultdict
@@ -10,21 +9,135 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
+from msgspec import Struct
 
 from assay.flows.tools import Tools
 from assay.flows.verdicts.judge_record import Memory
 from assay.flows.verdicts.verdict_entry import PreparedVerdict, stability_of
-from assay.flows.verdicts.vouch_buffer import vouch_buffer
+from assay.flows.verdicts.verdict_rows import ForgedRowError, JudgedEntry, find_judged, find_known_record
+from assay.kernel.canonical import canonical_json
 from assay.kernel.digest import Digest
+from assay.kernel.entry import parse_entry
+from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, instant_before
+from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
-from assay.verdicts.docket import Docket
+from assay.ports.ledger_store import StoredEntry
+from assay.ports.telemetry_store import BufferedText
+from assay.verdicts.docket import UNRULED, Docket
 from assay.verdicts.envelope import VerifierStatus
-from assay.verdicts.fastpath import Stability, note_evaluation
+from assay.verdicts.fastpath import Stability, note_evaluation, recorded_pattern
 from assay.verdicts.graph.node import RiskTier
-from assay.verdicts.telemetry import Telemetry
+from assay.verdicts.telemetry import Telemetry, parse_telemetry
 from assay.verdicts.window_fact import BufferedRecord, WindowKind, buffer_record
+
+_JUDGED = frozenset({EntryKind.VERDICT, EntryKind.VERDICT_HELD, EntryKind.VERDICT_V2})
+
+
+class _Drop(Struct, frozen=True):
+    subject: str
+    dropped_until: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRecord:
+    """A record in the buffer, and the entry of its first verdict."""
+
+    sequence_number: int
+    record: BufferedRecord
+
+    def is_held_by(self, row: BufferedText) -> bool:
+        """Whether an entry holds this row, by values: a row has its readings as they came, an entry sorts them."""
+        try:
+            told = msgspec.json.decode(row.text, type=BufferedRecord)
+        except msgspec.MsgspecError:
+            return False
+        is_placed = (row.as_of, row.telemetry_id) == (self.record.timestamp, self.record.telemetry_id)
+        return is_placed and canonical_json(told) == canonical_json(self.record)
+
+
+@dataclass(slots=True)
+class LedgerMemory:
+    """After the entries that were taken, in their order."""
+
+    kept: dict[str, dict[str, KeptRecord]] = field(default_factory=dict)
+    dropped: dict[str, Instant] = field(default_factory=dict)
+    stable: dict[str, Stability] = field(default_factory=dict)
+    taken: int = 0
+    _latest: str | None = None
+
+    def take(self, row: StoredEntry) -> JudgedEntry | None:
+        """The next entry; the answer is a verdict that opens a record or adds a rule to it, or None."""
+        self.taken = row.sequence_number
+        if row.kind == EntryKind.TELEMETRY_DROPPED:
+            self._drop(msgspec.json.decode(parse_entry(row.text).body, type=_Drop))
+            return None
+        if row.kind not in _JUDGED:
+            return None
+        judged = find_judged(row)
+        if judged is None:
+            return None
+        self._note_stability(judged)
+        self._keep(judged)
+        return judged
+
+    def earlier(self, subject: str) -> tuple[BufferedRecord, ...]:
+        return tuple(one.record for one in self.kept.get(subject, {}).values())
+
+    def _drop(self, drop: _Drop) -> None:
+        records = self.kept.get(drop.subject, {})
+        self.kept[drop.subject] = {
+            name: one for name, one in records.items() if one.record.timestamp > drop.dropped_until
+        }
+        before = self.dropped.get(drop.subject)
+        self.dropped[drop.subject] = drop.dropped_until if before is None else max(before, drop.dropped_until)
+
+    def _keep(self, judged: JudgedEntry) -> None:
+        """Once for a record: all its verdicts are of one commit, with no other record's between them."""
+        row = judged.row
+        if row.telemetry_id == self._latest:
+            return
+        self._latest = row.telemetry_id
+        record = buffer_record(parse_telemetry(judged.telemetry))
+        self.kept.setdefault(row.subject, {})[row.telemetry_id] = KeptRecord(row.sequence_number, record)
+
+    def _note_stability(self, judged: JudgedEntry) -> None:
+        read, rule_id = judged.read, judged.row.rule_id
+        if read is None or judged.ruling.tier is not RiskTier.LOW or rule_id == UNRULED:
+            return
+        envelope = read.envelope
+        pattern = recorded_pattern(rule_id, read.body.judgements, envelope.model_provenance)
+        status = envelope.verifier_result.status
+        self.stable[rule_id] = note_evaluation(self.stable.get(rule_id), rule_id, pattern, status)
+
+
+def vouch_buffer(unit: Unit, tools: Tools, tenant_id: TenantId, rows: Sequence[BufferedText]) -> None:
+    """Raise `verdict.row_differs` for the first record that no entry holds so; each is compared once in a process.
+
+    A row that was taken away is not missed here: an audit and every replay walk the entries themselves.
+    """
+    unseen = [row for row in tools.vouched.unseen(tenant_id, rows) if isinstance(row, BufferedText)]
+    for row in unseen:
+        if not _is_recorded(unit, tenant_id, row):
+            named = ascii(row.telemetry_id)[1:-1][:80]
+            raise ForgedRowError(f"expected `{named}` in `telemetry_buffer` as its entry has it, got another")
+    if unseen:
+        tools.vouched.add(tenant_id, unseen)
+
+
+def _is_recorded(unit: Unit, tenant_id: TenantId, row: BufferedText) -> bool:
+    known = find_known_record(unit, tenant_id, row.telemetry_id)
+    stored = None if known is None else unit.ledger.find_entry(tenant_id, known.sequence_number)
+    try:
+        judged = None if stored is None else find_judged(stored)
+        if judged is None or judged.row.subject != row.subject:
+            return False
+        kept = KeptRecord(judged.row.sequence_number, buffer_record(parse_telemetry(judged.telemetry)))
+    except Error:
+        return False
+    return kept.is_held_by(row)
+
 
 # These look back until they find something, however long ago.
 _UNBOUNDED = frozenset({WindowKind.AGE, WindowKind.RUN})

@@ -19,15 +19,12 @@ from assay.flows.review.answer_review import answer_review
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.tools import Tools
 from assay.flows.verdicts.attest_verdict import attest_verdict
+from assay.flows.verdicts.change_graphs import ReleasedGraph, load_graph, release_graph, review_graph
 from assay.flows.verdicts.coverage import check_agreement
 from assay.flows.verdicts.evaluate_many import evaluate_many
 from assay.flows.verdicts.explain_verdict import VerdictExplainer
-from assay.flows.verdicts.load_graph import load_graph
-from assay.flows.verdicts.read_verdict import Decided
-from assay.flows.verdicts.release_graph import ReleasedGraph, release_graph
+from assay.flows.verdicts.read_verdicts import Decided, HeldVerdict, list_held, show_verdict
 from assay.flows.verdicts.replay_verdict import replay_verdicts
-from assay.flows.verdicts.review_graph import review_graph
-from assay.flows.verdicts.show_verdict import HeldVerdict, list_held, show_verdict
 from assay.kernel.bundle import render_bundle
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId, TenantId

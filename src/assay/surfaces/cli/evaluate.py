@@ -13,7 +13,7 @@ from assay.flows.identity.authenticate import authenticate
 from assay.flows.tools import Tools
 from assay.flows.verdicts.evaluate_many import Evaluated, evaluate_many
 from assay.flows.verdicts.explain_verdict import ExplainedRule, VerdictExplainer
-from assay.flows.verdicts.read_verdict import Decided
+from assay.flows.verdicts.read_verdicts import Decided
 from assay.kernel.errors import Blame, Error
 from assay.surfaces.cli.acting import credential_option, plain, read_credential, within
 from assay.surfaces.cli.evaluating import open_judging

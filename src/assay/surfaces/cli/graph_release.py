@@ -6,11 +6,9 @@ from pathlib import Path
 import click
 
 from assay.flows.tools import Tools
+from assay.flows.verdicts.change_graphs import GraphInReview, LoadedGraph, load_graph, release_graph, review_graph
 from assay.flows.verdicts.graph_impact import GraphImpact, RuleImpact, VerdictChange, graph_impact
 from assay.flows.verdicts.inspect_graph import list_graph_reviews
-from assay.flows.verdicts.load_graph import LoadedGraph, load_graph
-from assay.flows.verdicts.release_graph import release_graph
-from assay.flows.verdicts.review_graph import GraphInReview, review_graph
 from assay.kernel.instant import render_instant
 from assay.ports.graph_store import RecordedReview
 from assay.ports.signer import Signer

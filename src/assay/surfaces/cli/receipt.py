@@ -11,7 +11,7 @@ from assay.surfaces.cli.text_file import read_bytes
 
 if TYPE_CHECKING:
     from assay.flows.tools import Tools
-    from assay.flows.verdicts.show_receipt import ShownReceipt
+    from assay.flows.verdicts.receipts import ShownReceipt
     from assay.flows.verdicts.verify_receipt import ReceiptFinding
     from assay.kernel.ids import TenantId
     from assay.kernel.key import TrustAnchors
@@ -54,7 +54,7 @@ def _export(call: Call, named: str | None, entry: int | None, rule_id: str | Non
 @click.pass_obj
 def _show(call: Call, named: str | None, entry: int | None, rule_id: str | None, tenant: str | None) -> None:
     """Show what a receipt says: who was asked what, and every token with its score. Nothing is checked."""
-    from assay.flows.verdicts.show_receipt import show_receipt
+    from assay.flows.verdicts.receipts import show_receipt
 
     found, _ = _find(call, named, entry, rule_id, tenant)
     shown = show_receipt(found)
@@ -122,8 +122,8 @@ def _find(
 def _of_verdict(
     tools: "Tools", tenant_id: "TenantId", named: str | None, entry: int | None, rule_id: str | None
 ) -> "ReceiptFile":
-    from assay.flows.verdicts.export_receipt import export_receipt
-    from assay.flows.verdicts.show_verdict import show_verdict
+    from assay.flows.verdicts.read_verdicts import show_verdict
+    from assay.flows.verdicts.receipts import export_receipt
 
     if (named is None) is (entry is None):
         raise click.UsageError("expected the id of a record, or --entry")

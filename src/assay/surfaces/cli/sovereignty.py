@@ -29,7 +29,7 @@ def _show(context: click.Context, tenant: str | None) -> None:
 
     With --json it is exactly that document, which `assay sovereignty verify --document` verifies elsewhere.
     """
-    from assay.flows.verdicts.attest_sovereignty import attest_sovereignty, sovereignty_value
+    from assay.flows.verdicts.sovereignty import attest_sovereignty, sovereignty_value
     from assay.wiring import open_evaluation
 
     call: Call = context.obj
@@ -63,7 +63,7 @@ def _quote(call: Call, nonce: str) -> None:
 
     The nonce shows that the answer is no older than the question.
     """
-    from assay.flows.verdicts.quote_weights import quote_weights
+    from assay.flows.verdicts.sovereignty import quote_weights
     from assay.surfaces.cli.output import json_text
     from assay.surfaces.cli.sovereignty_verify import read_nonce
     from assay.wiring import open_evaluation
@@ -86,7 +86,7 @@ def _audit(context: click.Context, attestation_key: Path, tenant: str | None) ->
 
     The ledger is taken as it is: `assay ledger verify` tells whether it is what was recorded.
     """
-    from assay.flows.verdicts.audit_measurements import audit_measurements
+    from assay.flows.verdicts.examine_sovereignty import audit_measurements
 
     call: Call = context.obj
     key = read_bytes(attestation_key)
@@ -108,7 +108,7 @@ def _clear(call: Call, reason: str, session: str | None) -> None:
 
     For an operator with a session; a process that made such an attempt itself must be started again as well.
     """
-    from assay.flows.verdicts.note_egress import clear_egress
+    from assay.flows.verdicts.sovereignty import clear_egress
 
     token = read_session(session)
     with call.open_node(writable=True) as (tools, _):

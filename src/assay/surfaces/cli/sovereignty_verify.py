@@ -13,7 +13,7 @@ from assay.surfaces.cli.output import Call, Command
 from assay.surfaces.cli.text_file import read_bytes
 
 if TYPE_CHECKING:
-    from assay.flows.verdicts.examine_attestation import AttestationReport
+    from assay.flows.verdicts.examine_sovereignty import AttestationReport
     from assay.verdicts.build import BuildReport
     from assay.verdicts.quote import Quoted
 
@@ -98,7 +98,7 @@ def _read_keys(given: Sequence[str], option: str) -> tuple[bytes, ...]:
 
 def _build(keys: tuple[bytes, ...], statement: Path | None, package: Path | None) -> "BuildReport":
     from assay.adapters.package_files import installed_folder, load_package_files
-    from assay.flows.verdicts.examine_build import examine_build
+    from assay.flows.verdicts.examine_sovereignty import examine_build
 
     folder = package or installed_folder()
     found, facts = load_package_files(folder), folder / _BUILD_NAME
@@ -112,7 +112,7 @@ def _build(keys: tuple[bytes, ...], statement: Path | None, package: Path | None
 
 
 def _document(file: Path, deployment: str | None, keys: tuple[bytes, ...]) -> "AttestationReport":
-    from assay.flows.verdicts.examine_attestation import examine_attestation
+    from assay.flows.verdicts.examine_sovereignty import examine_attestation
 
     if deployment is None:
         raise click.UsageError("--document needs --deployment-key: a document vouches for no key of its own")
@@ -121,7 +121,7 @@ def _document(file: Path, deployment: str | None, keys: tuple[bytes, ...]) -> "A
 
 
 def _quote(file: Path, attestation_key: Path | None, nonce: str | None, weights: str | None) -> "Quoted":
-    from assay.flows.verdicts.quote_weights import examine_quote
+    from assay.flows.verdicts.sovereignty import examine_quote
     from assay.kernel.digest import parse_digest
 
     if attestation_key is None:

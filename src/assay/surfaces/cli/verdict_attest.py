@@ -9,7 +9,7 @@ from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.show_ticket import ShowTicket
 from assay.flows.review.show_ticket import ticket as show_ticket
 from assay.flows.verdicts.attest_verdict import ATTEST, attest_verdict
-from assay.flows.verdicts.show_verdict import show_ticket_verdict
+from assay.flows.verdicts.read_verdicts import show_ticket_verdict
 from assay.identity.caller import local_caller
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import TicketId, parse_ticket_id

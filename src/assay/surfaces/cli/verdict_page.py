@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.flows.verdicts.explain_verdict import ExplainedNode, ExplainedObligation, ExplainedRule
-from assay.flows.verdicts.read_verdict import Decided, RuleVerdict
+from assay.flows.verdicts.read_verdicts import Decided, RuleVerdict
 from assay.kernel.instant import render_instant
 from assay.kernel.transcript import Transcript
 from assay.surfaces.cli.acting import columns, plain

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from assay.flows.tools import Tools
 from assay.flows.verdicts.explain_verdict import ExplainedRule, VerdictExplainer
-from assay.flows.verdicts.read_verdict import Decided
-from assay.flows.verdicts.show_verdict import (
+from assay.flows.verdicts.read_verdicts import (
+    Decided,
     HeldVerdict,
     list_held,
     list_verdicts,

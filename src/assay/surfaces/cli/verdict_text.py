@@ -7,7 +7,7 @@ import click
 
 from assay.flows.verdicts.explain_verdict import Clause, ExplainedObligation, ExplainedRule
 from assay.flows.verdicts.prepare_verdict import DISPLACED_NOTE
-from assay.flows.verdicts.read_verdict import RuleVerdict
+from assay.flows.verdicts.read_verdicts import RuleVerdict
 from assay.surfaces.cli.acting import plain
 from assay.verdicts.comparison import PlainOperand
 from assay.verdicts.docket import UNRULED

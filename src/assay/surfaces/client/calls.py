@@ -7,9 +7,8 @@ from assay.claims.bundle import ClaimBundle
 from assay.flows.claims.attach_evidence import AttachedEvidence
 from assay.flows.claims.show_claims import ListedClaims
 from assay.flows.truth.observe import Observed
-from assay.flows.verdicts.load_graph import LoadedGraph
-from assay.flows.verdicts.page_verdicts import ListedVerdict
-from assay.flows.verdicts.read_verdict import Decided
+from assay.flows.verdicts.change_graphs import LoadedGraph
+from assay.flows.verdicts.read_verdicts import Decided, ListedVerdict
 from assay.ports.graph_store import GraphActivation, GraphHead
 from assay.surfaces.client.call import Call, Given, Lines, Listing, content_of, path, query
 from assay.surfaces.http.v1 import claim_shapes, contract_shapes, shapes

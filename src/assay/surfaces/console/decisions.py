@@ -10,9 +10,8 @@ from msgspec import Struct
 from assay.flows.ledger.prove_record import prove_record
 from assay.flows.show_overview import LedgerStanding, show_ledger_standing
 from assay.flows.verdicts.explain_verdict import VerdictExplainer
-from assay.flows.verdicts.read_verdict import Decided
+from assay.flows.verdicts.read_verdicts import Decided, list_verdicts, show_entry_verdict
 from assay.flows.verdicts.replay_verdict import replay_verdict
-from assay.flows.verdicts.show_verdict import list_verdicts, show_entry_verdict
 from assay.kernel.bundle import render_bundle
 from assay.surfaces.console.numbers import parse_number
 from assay.surfaces.console.page import render_page

@@ -10,7 +10,7 @@ from msgspec import Struct
 from assay.delivery.conclude import CHOICES
 from assay.delivery.plugin import Category
 from assay.flows.delivery.root_causes import ShowRootCause, root_cause
-from assay.flows.verdicts.show_verdict import show_ticket_verdict
+from assay.flows.verdicts.read_verdicts import show_ticket_verdict
 from assay.identity.authorise import has_role
 from assay.kernel.errors import Error
 from assay.review.kind import TicketKind

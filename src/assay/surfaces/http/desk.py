@@ -20,7 +20,7 @@ from assay.flows.tools import Tools
 from assay.flows.verdicts.answer_records import RecordRequest, answer_records
 from assay.flows.verdicts.decide_many import Asked
 from assay.flows.verdicts.evaluate_record import may_evaluate_together
-from assay.flows.verdicts.read_verdict import Decided
+from assay.flows.verdicts.read_verdicts import Decided
 from assay.identity.caller import Caller
 from assay.identity.principal import Principal
 from assay.identity.problem import Problem

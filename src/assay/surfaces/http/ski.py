@@ -18,8 +18,7 @@ from assay.flows.identity.authenticate import Authenticated
 from assay.flows.request import Moment
 from assay.flows.tools import Tools
 from assay.flows.verdicts.evaluate_record import evaluate_record, strictest_envelope, strictest_verdict, verdict_notes
-from assay.flows.verdicts.page_verdicts import ListedVerdict, page_verdicts
-from assay.flows.verdicts.read_verdict import Decided, RuleVerdict
+from assay.flows.verdicts.read_verdicts import Decided, ListedVerdict, RuleVerdict, page_verdicts
 from assay.kernel.instant import render_instant
 from assay.surfaces.http.body import read_body
 from assay.surfaces.http.describe import asks, described, problems

@@ -8,9 +8,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from assay.flows.tools import Tools
-from assay.flows.verdicts.active_graph import ready_graph
 from assay.flows.verdicts.coverage import check_agreement
-from assay.flows.verdicts.note_egress import count_egress
+from assay.flows.verdicts.graphs_in_use import ready_graph
+from assay.flows.verdicts.sovereignty import count_egress
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.ports.database import Unit

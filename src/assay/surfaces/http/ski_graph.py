@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 from assay.flows.answer_once import Reply
 from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
-from assay.flows.verdicts.load_graph import LoadedGraph, load_graph
+from assay.flows.verdicts.change_graphs import LoadedGraph, load_graph
 from assay.identity.principal import BuiltInRole
 from assay.kernel.digest import EMPTY_DIGEST
 from assay.surfaces.http.body import read_long_body

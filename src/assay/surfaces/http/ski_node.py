@@ -11,9 +11,8 @@ from msgspec import Struct
 from assay import __version__
 from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
-from assay.flows.verdicts.attest_sovereignty import attest_sovereignty, sovereignty_value
 from assay.flows.verdicts.coverage import check_agreement
-from assay.flows.verdicts.note_egress import is_egress_open
+from assay.flows.verdicts.sovereignty import attest_sovereignty, is_egress_open, sovereignty_value
 from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import TenantId, parse_tenant_id
 from assay.surfaces.http.describe import described, problems

@@ -16,7 +16,7 @@ from assay.flows.tools import Tools
 from assay.flows.truth.show_truth import show_truth
 from assay.flows.verdicts.coverage import show_coverage
 from assay.flows.verdicts.evaluate_record import evaluate_record
-from assay.flows.verdicts.show_verdict import show_verdict
+from assay.flows.verdicts.read_verdicts import show_verdict
 from assay.identity.principal import BuiltInRole
 from assay.kernel.instant import Instant, parse_instant
 from assay.kernel.key import parse_anchors

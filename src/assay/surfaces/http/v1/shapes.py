@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from assay.flows.verdicts.page_verdicts import ListedVerdict
+from assay.flows.verdicts.read_verdicts import ListedVerdict
 from assay.identity.principal import Principal
 from assay.kernel.instant import Instant
 from assay.ports.graph_store import GraphHead

@@ -15,13 +15,11 @@ from assay.flows.errors.verdicts import NoGraphError
 from assay.flows.identity.authenticate import Authenticated
 from assay.flows.request import Moment, read_number
 from assay.flows.tools import Tools
-from assay.flows.verdicts.attest_sovereignty import attest_sovereignty, sovereignty_value
+from assay.flows.verdicts.change_graphs import LoadedGraph, load_graph
 from assay.flows.verdicts.coverage import check_agreement, show_coverage
 from assay.flows.verdicts.evaluate_record import evaluate_record
-from assay.flows.verdicts.load_graph import LoadedGraph, load_graph
-from assay.flows.verdicts.page_verdicts import ListedVerdict, listed_verdicts
-from assay.flows.verdicts.read_verdict import Decided
-from assay.flows.verdicts.show_verdict import show_verdict
+from assay.flows.verdicts.read_verdicts import Decided, ListedVerdict, listed_verdicts, show_verdict
+from assay.flows.verdicts.sovereignty import attest_sovereignty, sovereignty_value
 from assay.identity.principal import BuiltInRole
 from assay.kernel.canonical import canonicalize
 from assay.kernel.merkle import MAX_SIZE

@@ -1,31 +1,109 @@
-"""Rows that make verdicts quick to find, believed only where their entry says the same.
+"""Verdict entries as they are read back, and the rows that must be what their entries say.
 
-entry -> the row that it must have;   a row | its entry -> what it stands for, or `verdict.row_differs`
-Whoever can write to the database can add a row; the entry is in a signed chain.
+entry -> envelope, body, ruling -> the row that it must have;  row | its entry -> what it says, or `verdict.row_differs`
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from msgspec import MsgspecError, Raw, Struct, json
+import msgspec
+from msgspec import UNSET, MsgspecError, Raw, Struct, UnsetType, json
 from msgspec.structs import replace
 
-from assay.flows.verdicts.v2_entry import V2Body, read_v2_entry
-from assay.flows.verdicts.verdict_text import ReadEntry, read_entry
+from assay.flows.errors import NotFoundError
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.entry import Entry, parse_entry
+from assay.kernel.errors import JsonError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import parse_foreign_instant
 from assay.kernel.ledger import EntryKind
+from assay.kernel.read_back import read_back
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.ledger_store import StoredEntry
 from assay.ports.telemetry_store import KnownTelemetry
 from assay.ports.verdict_store import VerdictRow
-from assay.verdicts.envelope import VerifierStatus
+from assay.verdicts.envelope import Envelope, Verdict, VerifierStatus
 from assay.verdicts.govern import Ruling, Standing
 from assay.verdicts.graph.node import RiskTier
+from assay.verdicts.predicate import Judgement
+from assay.verdicts.rulings import Rulings
+from assay.verdicts.slice import PlaceDoubt
+from assay.verdicts.window_fact import WindowFact
+
+
+class V2Body(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `verdict.v2` entry: no transcript, no provenance, no verifier result (SKI 8.3)."""
+
+    telemetry: dict[str, Any]
+    telemetry_id: str
+    telemetry_hash: Digest
+    subject: str
+    rule_id: str
+    content_hash: Digest
+    kg_version_hash: Digest
+    verdict: Verdict
+    judgements: tuple[Judgement, ...]
+    window_facts: tuple[WindowFact, ...] = ()
+
+
+def read_v2_entry(text: bytes) -> tuple[Entry, V2Body]:
+    """Strictly: what is not exactly such an entry of ours is damaged."""
+    entry = parse_entry(text)
+    try:
+        return entry, read_back(entry.body, V2Body)
+    except (JsonError, msgspec.MsgspecError) as error:
+        raise DamagedRecordError(f"expected a verdict in entry {entry.sequence_number}: {error}") from error
+
+
+class ReadBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`VerdictBody` as it is read back."""
+
+    telemetry: dict[str, Any]
+    subject: str
+    is_mapped: bool
+    ruling: Ruling
+    judgements: tuple[Judgement, ...]
+    window_facts: tuple[WindowFact, ...] = ()
+    held_entry: str | None = None
+    rulings: Rulings | UnsetType = UNSET
+    doubt: PlaceDoubt | UnsetType = UNSET
+
+    @property
+    def judged_by(self) -> Rulings:
+        """An entry that names no rulings was judged by the first."""
+        return Rulings.FIRST if self.rulings is UNSET else self.rulings
+
+
+class ReadEntry(Struct, frozen=True, kw_only=True):
+    """A verdict entry with its parts parsed."""
+
+    entry: Entry
+    entry_hash: Digest
+    envelope: Envelope
+    body: ReadBody
+
+
+def get_verdict_entry(unit: Unit, tenant_id: TenantId, sequence_number: int) -> ReadEntry:
+    row = unit.ledger.find_entry(tenant_id, sequence_number)
+    if row is None or row.llm_transcript is None:
+        raise NotFoundError(f"tenant `{tenant_id}` has no verdict in entry {sequence_number}")
+    if digest_of(row.text) != row.entry_hash:
+        raise DamagedRecordError(f"expected entry {sequence_number} to hash to {row.entry_hash}, got another text")
+    return read_entry(row.text)
+
+
+def read_entry(text: bytes) -> ReadEntry:
+    """Strictly: what is not exactly a verdict entry of ours is damaged."""
+    entry = parse_entry(text)
+    try:
+        envelope = read_back(entry.llm_transcript, Envelope)
+        body = read_back(entry.body, ReadBody)
+    except (JsonError, msgspec.MsgspecError) as error:
+        raise DamagedRecordError(f"expected a verdict in entry {entry.sequence_number}: {error}") from error
+    return ReadEntry(entry=entry, entry_hash=digest_of(text), envelope=envelope, body=body)
+
 
 # In the column `path` of a row whose verdict the second runtime reached.
 V2_PATH = "v2"

@@ -1,0 +1,248 @@
+"""Verdicts, read from their entries: of a record, of an entry, in lists, and those that wait for a person.
+
+row -> its entry -> envelope, body, ruling -> what may be served: a held verdict has none
+"""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.verdicts import NotHeldError
+from assay.flows.tools import Tools
+from assay.flows.verdicts.verdict_rows import ForgedRowError, JudgedEntry, vouch_row
+from assay.kernel.digest import Digest
+from assay.kernel.ids import TenantId, TicketId
+from assay.kernel.instant import Instant
+from assay.kernel.transcript import Transcript
+from assay.ports.database import Unit
+from assay.ports.ledger_store import StoredEntry
+from assay.ports.verdict_store import VerdictRow
+from assay.review.ticket import Ticket
+from assay.verdicts.envelope import Envelope, Verdict
+from assay.verdicts.govern import Overall, Ruling, Standing, strictest
+
+
+class RuleVerdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one rule came to. While it is held there is no verdict and no envelope to serve, only the ticket."""
+
+    rule_id: str
+    tier: str
+    standing: Standing
+    verdict: Verdict | None
+    reason: str
+    sequence_number: int
+    entry_hash: Digest
+    recorded_at: Instant
+    ticket_id: str | None = None
+    envelope: Envelope | None = None
+
+
+class Decided(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A record and its verdicts, one for each rule; `is_new` is false where they were recorded before."""
+
+    telemetry_id: str
+    telemetry_hash: Digest
+    subject: str
+    as_of: Instant
+    overall: Overall
+    verdicts: tuple[RuleVerdict, ...]
+    is_new: bool = False
+
+
+def decided_of(unit: Unit, tenant_id: TenantId, telemetry_id: str, *, is_new: bool = False) -> Decided:
+    """What is on record for a telemetry id; what settled a held verdict stands in its place.
+
+    Rows are believed as far as their entries say the same: one that does not is `verdict.row_differs`.
+    """
+    known = unit.telemetry.find_known(tenant_id, telemetry_id)
+    if known is None:
+        raise NotFoundError(f"tenant `{tenant_id}` has no verdict on `{ascii(telemetry_id)[1:-1][:80]}`")
+    rows = unit.verdicts.of_telemetry(tenant_id, telemetry_id)
+    judged = [vouch_row(unit, tenant_id, row) for row in rows]
+    if not judged or (judged[0].telemetry_hash, rows[0].sequence_number) != (
+        known.telemetry_hash,
+        known.sequence_number,
+    ):
+        raise ForgedRowError(
+            f"expected a verdict on `{ascii(telemetry_id)[1:-1][:80]}` in entry {known.sequence_number}"
+        )
+    settled = {row.held_entry for row in rows}
+    standing = [pair for pair in zip(rows, judged, strict=True) if pair[0].sequence_number not in settled]
+    return Decided(
+        telemetry_id=known.telemetry_id,
+        telemetry_hash=known.telemetry_hash,
+        subject=rows[0].subject,
+        as_of=rows[0].as_of,
+        overall=strictest(one.ruling for _, one in standing),
+        verdicts=tuple(_rule_verdict(row, one) for row, one in standing),
+        is_new=is_new,
+    )
+
+
+def read_verdict_row(
+    unit: Unit, tenant_id: TenantId, row: VerdictRow, entries: Mapping[int, StoredEntry] | None = None
+) -> tuple[Ruling, RuleVerdict]:
+    """What one row stands for, from its entry; a held one has neither verdict nor envelope."""
+    judged = vouch_row(unit, tenant_id, row, entries)
+    return judged.ruling, _rule_verdict(row, judged)
+
+
+def _rule_verdict(row: VerdictRow, judged: JudgedEntry) -> RuleVerdict:
+    """A verdict of the second runtime has no envelope."""
+    ruling = judged.ruling
+    is_held = ruling.standing is Standing.HELD
+    return RuleVerdict(
+        rule_id=row.rule_id,
+        tier=ruling.tier,
+        standing=ruling.standing,
+        verdict=None if is_held else ruling.verdict,
+        reason=ruling.reason,
+        sequence_number=row.sequence_number,
+        entry_hash=judged.entry_hash,
+        recorded_at=judged.entry.timestamp,
+        ticket_id=row.ticket_id,
+        envelope=None if is_held or judged.read is None else judged.read.envelope,
+    )
+
+
+class ListedVerdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one rule came to about one record. `settles` is the entry of the held verdict that it ended."""
+
+    telemetry_id: str
+    subject: str
+    as_of: Instant
+    settles: int | None
+    outcome: RuleVerdict
+
+
+def page_verdicts(tools: Tools, tenant_id: TenantId, *, limit: int, offset: int = 0) -> tuple[ListedVerdict, ...]:
+    """A held verdict is listed as held, and without a verdict."""
+
+    def look(unit: Unit) -> tuple[ListedVerdict, ...]:
+        rows = unit.verdicts.page(tenant_id, limit=limit, offset=offset)
+        return listed_verdicts(unit, tenant_id, rows)
+
+    return tools.database.read(look)
+
+
+def listed_verdicts(unit: Unit, tenant_id: TenantId, rows: Sequence[VerdictRow]) -> tuple[ListedVerdict, ...]:
+    """Rows of the index, each with the verdict that its entry holds; the entries are read at once."""
+    entries = unit.ledger.find_entries(tenant_id, (row.sequence_number for row in rows))
+    return tuple(_listed(unit, tenant_id, row, entries) for row in rows)
+
+
+def _listed(unit: Unit, tenant_id: TenantId, row: VerdictRow, entries: Mapping[int, StoredEntry]) -> ListedVerdict:
+    _, outcome = read_verdict_row(unit, tenant_id, row, entries)
+    return ListedVerdict(
+        telemetry_id=row.telemetry_id,
+        subject=row.subject,
+        as_of=row.as_of,
+        settles=row.held_entry,
+        outcome=outcome,
+    )
+
+
+class HeldVerdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A verdict that waits, and the ticket that asks; the verdict itself is not served."""
+
+    sequence_number: int
+    telemetry_id: str
+    rule_id: str
+    subject: str
+    as_of: Instant
+    ticket: Ticket
+    is_overdue: bool
+
+
+def show_verdict(tools: Tools, tenant_id: TenantId, telemetry_id: str) -> Decided:
+    """Every rule's verdict on a record; `flow.not_found` where none was reached."""
+    return tools.database.read(lambda unit: decided_of(unit, tenant_id, telemetry_id))
+
+
+def show_entry_verdict(tools: Tools, tenant_id: TenantId, sequence_number: int) -> Decided:
+    """The same for the record that an entry is about."""
+    row = tools.database.read(lambda unit: unit.verdicts.find(tenant_id, sequence_number))
+    if row is None:
+        raise NotFoundError(f"tenant `{tenant_id}` has no verdict in entry {sequence_number}")
+    return show_verdict(tools, tenant_id, row.telemetry_id)
+
+
+def show_ticket_verdict(tools: Tools, tenant_id: TenantId, ticket_id: TicketId) -> RuleVerdict:
+    """What the question on a held verdict came to by now; `verdict.not_held` where it asks about none."""
+
+    def look(unit: Unit) -> RuleVerdict:
+        row = unit.verdicts.find_by_ticket(tenant_id, ticket_id)
+        if row is None:
+            raise NotHeldError(f"expected the ticket of a held verdict, got `{ticket_id}`")
+        decided = decided_of(unit, tenant_id, row.telemetry_id)
+        return next(one for one in decided.verdicts if one.rule_id == row.rule_id)
+
+    return tools.database.read(look)
+
+
+def list_verdicts(
+    tools: Tools,
+    tenant_id: TenantId,
+    *,
+    rule_id: str | None = None,
+    subject: str | None = None,
+    verdict: str | None = None,
+    since: Instant | None = None,
+    until: Instant | None = None,
+    before: int | None = None,
+    limit: int = 100,
+) -> tuple[VerdictRow, ...]:
+    """What stands, the newest first; a held one shows DISCRETIONARY, and its standing that it is none."""
+
+    def look(unit: Unit) -> tuple[VerdictRow, ...]:
+        rows = unit.verdicts.page(
+            tenant_id,
+            rule_id=rule_id,
+            subject=subject,
+            verdict=verdict,
+            since=since,
+            until=until,
+            before=before,
+            limit=limit,
+            is_standing=True,
+        )
+        entries = unit.ledger.find_entries(tenant_id, (row.sequence_number for row in rows))
+        for row in rows:
+            vouch_row(unit, tenant_id, row, entries)
+        return rows
+
+    return tools.database.read(look)
+
+
+def list_held(
+    tools: Tools, tenant_id: TenantId, *, at: Instant, after: int = 0, limit: int = 100
+) -> tuple[HeldVerdict, ...]:
+    """Those that nobody attested or declined yet, the oldest first; an overdue one stays held."""
+    return tools.database.read(
+        lambda unit: tuple(
+            _held(row, ticket, at)
+            for row in unit.verdicts.held(tenant_id, after=after, limit=limit)
+            if (ticket := unit.review.find_ticket(tenant_id, TicketId(row.ticket_id or ""))) is not None
+        )
+    )
+
+
+def _held(row: VerdictRow, ticket: Ticket, at: Instant) -> HeldVerdict:
+    return HeldVerdict(
+        sequence_number=row.sequence_number,
+        telemetry_id=row.telemetry_id,
+        rule_id=row.rule_id,
+        subject=row.subject,
+        as_of=row.as_of,
+        ticket=ticket,
+        is_overdue=ticket.due_at is not None and at >= ticket.due_at,
+    )
+
+
+def show_transcript(tools: Tools, tenant_id: TenantId, transcript_ref: str) -> Transcript:
+    """What the model was asked and what it answered (SKI 7.4)."""
+    found = tools.database.read(lambda unit: unit.transcripts.find(tenant_id, transcript_ref))
+    if found is None:
+        raise NotFoundError(f"tenant `{tenant_id}` has no transcript `{transcript_ref[:80]}`")
+    return found
