@@ -469,10 +469,10 @@ def _with_port(node: Delivery, check: StrandFunction) -> Delivery:
 @pytest.mark.clause("pramana", "6.4")
 def test_a_strand_that_hangs_for_ever_refuses_no_answer(node: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
     """However often it was asked: it is the one that is late, and nothing else is for that."""
-    monkeypatch.setattr(time_limit, "_MOST_PLACES", 2)
     monkeypatch.setattr(time_limit, "_places", {})
     ended = threading.Event()
-    node = _with_port(node.ready(), lambda _question, _rules: str(ended.wait(60))).with_settings(strand_seconds=0.3)
+    node = _with_port(node.ready(), lambda _question, _rules: str(ended.wait(60)))
+    node = node.with_settings(strand_seconds=0.3, answers_at_once=2)
     try:
         found = [node.ask().body.annotation for _ in range(4)]
     finally:

@@ -17,6 +17,7 @@ _LEAST_OF_DELIVERY = {
     "batch_sessions": 1,
     "strand_seconds": 0.01,
     "answer_seconds": 0.01,
+    "answers_at_once": 1,
     "pair_batch": 1,
     "plugin_seconds": 0.01,
     "sweep_seconds": 0,
@@ -76,10 +77,11 @@ class DeliveryConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Answers and what came of them. `answerers` are tables of functions, `package.module:name`, loaded at the start.
 
     A root cause opens at `rca_threshold` failures in a row; `batch_seconds` 0 looks at each signal by itself. A
-    `plugin` hears of the rules in `plugin_rules` and of no other; `plugin_url` is where one over HTTP is asked.
-    `pair_batch` pairs are one job of training, which the `trainer` takes. `strands` are checked beside the core three.
-    Events are posted to public addresses over https, and besides to the
-    hosts (`name` or `name:port`) in `webhook_hosts`.
+    `plugin` hears of the rules in `plugin_rules` and of no other; `plugin_url` is where one over HTTP is asked. An
+    answerer or a strand of others works on `answers_at_once` questions, half of them of one caller; while it is slow,
+    further ones are refused. `pair_batch` pairs are one job of training, which the `trainer` takes. `strands` are
+    checked beside the core three. Events are posted to public addresses over https, and besides to the hosts (`name`
+    or `name:port`) in `webhook_hosts`.
     """
 
     service: str = "assay"
@@ -91,6 +93,7 @@ class DeliveryConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     proof_threshold_pct: float = 90.0
     strand_seconds: float = 2.0
     answer_seconds: float = 30.0
+    answers_at_once: int = 16
     pair_batch: int = 50
     trainer: TrainerName = TrainerName.JUDGE
     strands: tuple[StrandConfig, ...] = ()

@@ -75,6 +75,7 @@ ANSWER_ASK = Change(
     blames=no_if(lambda done: done.body.withheld),
     uses=("answerers",),
     by_floor=True,
+    crew="judge",
 )
 ANSWER_RESUME = Change(
     "answer.resume",

@@ -64,6 +64,7 @@ def delivery_settings(config: Config, database: Database) -> DeliverySettings:
         proof_threshold_pct=given.proof_threshold_pct,
         strand_seconds=given.strand_seconds,
         answer_seconds=given.answer_seconds,
+        answers_at_once=given.answers_at_once,
         pair_batch=given.pair_batch,
         sub_categories=_sub_categories(given.sub_categories),
         answerers={**_answerers(given.answerers), **_peers(config, database)},

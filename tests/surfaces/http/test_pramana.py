@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import httpx
@@ -15,6 +16,7 @@ from litestar.testing import TestClient
 
 from assay.delivery.consume import check_claim, open_annotation, read_state
 from assay.delivery.level import Level
+from assay.flows import time_limit
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.train_pairs import list_jobs, trigger_training
 from assay.identity.principal import PrincipalChange, PrincipalKind
@@ -364,3 +366,30 @@ def test_a_question_that_waits_for_people_names_their_tickets_in_a_header(served
     opened = {one["ticket"]["id"] for one in served.own("/tickets", node.desk.session("user:otto")).json()["items"]}
     assert set(named) == opened
     assert "assay-tickets" not in served.ask().headers
+
+
+def test_an_answerer_that_hangs_delays_nobody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With more questions to it than the server has threads: other questions and changes are answered meanwhile."""
+    monkeypatch.setattr(time_limit, "_places", {})
+    ended = threading.Event()
+    with opened_delivery(tmp_path) as node:
+        ready = node.ready().answering(lambda _question: ended.wait(60), "hangs")
+        tools = replace(ready.tools, clock=MovedClock(ready.desk.at(minutes=4)))
+        with TestClient(create_app(tools, load_config(tmp_path / "node"))) as client:
+            served = Served(node=ready, client=client, clock=MovedClock(ready.desk.at(minutes=4)))
+            hung = [
+                threading.Thread(target=served.post, args=("/query", {"query_type": "hangs", "question": {}}, by))
+                for by in [ready.amira, ready.bell] * 40
+            ]
+            try:
+                for thread in hung:
+                    thread.start()
+                wait_until(lambda: client.app.state.desk.judges.busy >= 16)
+                started = monotonic()
+                assert served.ask().status_code == 200
+                assert served.report().status_code == 201
+                assert monotonic() - started < 15
+            finally:
+                ended.set()
+            for thread in hung:
+                thread.join(60)

@@ -9,7 +9,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
+from assay.adapters.sql.row import add_row, add_rows, columns_of, read_row, sortable, verify_row
 from assay.adapters.sql.session import Row, SqlSession
 from assay.adapters.sql.storable import MAX_KEY_BYTES, verify_key, verify_text
 from assay.kernel.ids import PrincipalId, TenantId
@@ -395,6 +395,12 @@ class SqlDeliveryStore:
         )
         loop = TraceLoop(answer_id=answer_id, position=1 + (int(rows[0][0]) if rows else 0), text=text)
         self._add("trace_loop", tenant_id, loop, f"turn {loop.position} of `{answer_id}`", "answer_id")
+
+    def add_first_loops(self, tenant_id: TenantId, answer_id: str, texts: Sequence[str]) -> None:
+        loops = [TraceLoop(answer_id=answer_id, position=place, text=text) for place, text in enumerate(texts, 1)]
+        for loop in loops:
+            verify_row(loop, "answer_id")
+        add_rows(self._session, "trace_loop", tenant_id, loops, f"the turns of `{answer_id}`")
 
     def loops(self, tenant_id: TenantId, answer_id: str) -> tuple[TraceLoop, ...]:
         sql = f"{_LOOP} WHERE answer_id = ? AND tenant_id = ? ORDER BY position"

@@ -1,6 +1,6 @@
-"""Which strands stand behind an answer: each check on its own, and one that fails or is late is absent (PRAMANA 6)."""
+"""Check the strands of an answer, each on its own; one whose check fails or is late is absent (PRAMANA 6)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 import msgspec
@@ -9,9 +9,8 @@ from msgspec import Struct
 from assay.delivery.answerer import Question
 from assay.delivery.plugin import Category
 from assay.delivery.query import QueryType
-from assay.delivery.rule import Citation, RuleRef, render_ref
+from assay.delivery.rule import Citation, RuleRef, RuleRegistry, render_ref
 from assay.delivery.strand import (
-    CAPABILITY,
     KNOWLEDGE,
     PROOF,
     Absence,
@@ -24,8 +23,6 @@ from assay.delivery.strand import (
     check_proof,
     settle_strands,
 )
-from assay.flows.delivery.query_types import load_queries
-from assay.flows.delivery.rule_rows import load_rules
 from assay.flows.errors.delivery import StrandCheckError
 from assay.flows.time_limit import Late, run_within
 from assay.flows.tools import Tools
@@ -47,43 +44,66 @@ class _Coverage(Struct, frozen=True):
     coverage_pct: float
 
 
-def check_strands(
-    tools: Tools, tenant_id: TenantId, question: Question, query_type: QueryType | None, cited: Citation
-) -> StrandReport:
-    """Every defined strand with its evidence; nothing here refuses an answer (PRAMANA 6.4)."""
+def check_core(
+    unit: Unit,
+    tools: Tools,
+    tenant_id: TenantId,
+    question: Question,
+    *,
+    kind: QueryType | None,
+    source: str,
+    cited: Citation,
+    registry: RuleRegistry,
+) -> tuple[StrandResult, ...]:
+    """Capability, knowledge and proof in one read. A check that fails is absent, and refuses no answer (PRAMANA 6.4).
+
+    `source` says where the query type was found, or that it was not; `registry` has the cited rules.
+    """
     at, settings = question.asked_at, tools.delivery
-    domain = "" if query_type is None else query_type.domain
-
-    def of(check: Callable[[Unit], StrandResult]) -> Callable[[], StrandResult]:
-        return lambda: tools.database.read(check)
-
-    works: dict[StrandId, Callable[[], StrandResult]] = {
-        CAPABILITY: of(lambda unit: _capability(unit, tenant_id, question.query_type, settings.service, at)),
-        KNOWLEDGE: of(lambda unit: _knowledge(unit, tenant_id, cited, domain, at)),
-        PROOF: of(lambda unit: _proof(unit, tenant_id, settings.service, settings.proof_threshold_pct, at)),
-    }
-    longest = min(_LONGEST_FINDING, _LONGEST_FINDINGS // max(1, len(settings.checks)))
-    for strand, check in settings.checks.items():
-        works[strand] = _extended(check, question, cited.rules, longest=longest)
-    found = run_within(settings.strand_seconds, works, owner="strand {}".format)
-    results = [_result(strand, value, at) for strand, value in found.items()]
-    return settle_strands(settings.strands, results, at=at)
+    slug, domain = question.query_type, "" if kind is None else kind.domain
+    known = () if kind is None else (slug,)
+    return (
+        check_capability(slug, known, service=settings.service, source=source, at=at),
+        _checked(KNOWLEDGE, lambda: _knowledge(unit, tenant_id, cited, registry, domain, at), at),
+        _checked(PROOF, lambda: _proof(unit, tenant_id, settings.service, settings.proof_threshold_pct, at), at),
+    )
 
 
-def _capability(unit: Unit, tenant_id: TenantId, slug: str, service: str, at: Instant) -> StrandResult:
-    known = unit.delivery.query_versions(tenant_id, slug)
-    named = f"query registry: {slug}@{known[-1].version} in entry {known[-1].sequence_number}" if known else None
-    source = named or "query registry: no such type"
-    return check_capability(slug, load_queries(unit, tenant_id).can_answer(), service=service, source=source, at=at)
+def settle_report(
+    tools: Tools, question: Question, rules: tuple[RuleRef, ...], core: Sequence[StrandResult]
+) -> StrandReport:
+    """Every defined strand with its evidence: the core, and those that others check, each within its time."""
+    at, settings = question.asked_at, tools.delivery
+    if not settings.checks:
+        return settle_strands(settings.strands, core, at=at)
+    longest = min(_LONGEST_FINDING, _LONGEST_FINDINGS // len(settings.checks))
+    works = {strand: _extended(check, question, rules, longest) for strand, check in settings.checks.items()}
+    found = run_within(
+        settings.strand_seconds,
+        works,
+        owner="strand {}".format,
+        caller=question.asked_by,
+        places=settings.answers_at_once,
+    )
+    extended = [_result(strand, value, at) for strand, value in found.items()]
+    return settle_strands(settings.strands, [*core, *extended], at=at)
 
 
-def _knowledge(unit: Unit, tenant_id: TenantId, cited: Citation, domain: str, at: Instant) -> StrandResult:
+def _checked(strand: StrandId, check: Callable[[], StrandResult], at: Instant) -> StrandResult:
+    try:
+        return check()
+    except Exception as error:  # noqa: BLE001 - a check that cannot be made leaves its strand absent, whatever it met
+        return _result(strand, error, at)
+
+
+def _knowledge(
+    unit: Unit, tenant_id: TenantId, cited: Citation, registry: RuleRegistry, domain: str, at: Instant
+) -> StrandResult:
     """A rule counts in the version that the answer names, if that is in force, a person stands by it, and nobody
     concluded that it is wrong: the correction may wait for its second person, the doubt does not. A name that the
     registry does not know is authoritative for nothing.
     """
     rules = cited.rules
-    registry = load_rules(unit, tenant_id, [ref.rule_id for ref in rules])
     domains = registry.authority()
     in_force = {
         render_ref(ref): domains.get(ref.rule_id, ())
@@ -107,7 +127,7 @@ def _proof(unit: Unit, tenant_id: TenantId, service: str, threshold: float, at: 
 
 
 def _extended(
-    check: StrandCheck, question: Question, rules: tuple[RuleRef, ...], *, longest: int
+    check: StrandCheck, question: Question, rules: tuple[RuleRef, ...], longest: int
 ) -> Callable[[], StrandResult]:
     return lambda: _sound(check.check(question, rules), longest=longest)
 

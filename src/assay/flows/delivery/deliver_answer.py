@@ -1,11 +1,12 @@
-"""A question is answered, and the answer is gated and marked before anybody sees it (PRAMANA 5).
+"""Answer a question; the answer is gated and marked before anybody sees it (PRAMANA 5).
 
-authorise -> answerer -> rules -> gates -> strands -> level -> annotation -> floor -> seal -> record -> the body
-No answer leaves without its gate decision, its annotation and its recorded rules; whatever fails before the commit
-leaves no answer. What the gates do not publish is kept, and people are asked where they can let it through.
+authorise -> answerer -> rules and strands -> gates -> level -> annotation -> floor -> seal -> record -> the body
+Two reads and one commit: query type and policy, then rules and strands after the answerer's time, then the record. No
+answer leaves without its gate decision, its annotation and its recorded rules; a failure before the commit leaves no
+answer. An answer that the gates do not publish is stored, and people are asked where they can let it through.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
@@ -25,8 +26,10 @@ from assay.delivery.annotate import (
 )
 from assay.delivery.answerer import Answerer, Question, Reply
 from assay.delivery.errors import InvalidQuestionError
+from assay.delivery.federate import Agreement
 from assay.delivery.query import QueryType, check_expectation, rules_behind
 from assay.delivery.rule import Citation, RuleRef, cite, render_ref
+from assay.delivery.strand import StrandResult
 from assay.delivery.trace import loop_at_delivery, loop_at_query
 from assay.delivery.twowrong import Step, StepKind, verify_steps
 from assay.flows.claims.claims_entry import AskedTicket
@@ -37,10 +40,10 @@ from assay.flows.claims.output_claims import claim_of_answer, plain_claims
 from assay.flows.delivery.answer_entry import answer_entry, failure_entry
 from assay.flows.delivery.answer_record import AnswerRecord
 from assay.flows.delivery.answer_sources import built_in_answerer
-from assay.flows.delivery.check_strands import check_strands
+from assay.flows.delivery.check_strands import check_core, settle_report
 from assay.flows.delivery.delivery_entry import text_of
-from assay.flows.delivery.peer_agreement import Marks, marked_for
-from assay.flows.delivery.query_types import load_queries
+from assay.flows.delivery.peer_agreement import Marks, agreement_for, marks_of
+from assay.flows.delivery.query_types import read_queries
 from assay.flows.delivery.rule_rows import load_rules
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.delivery import AnswererError, NoAnswererError
@@ -53,7 +56,7 @@ from assay.identity.principal import Principal
 from assay.identity.risk import RiskTier
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import Digest, digest_of
-from assay.kernel.errors import CanonicalError, Error
+from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.json_text import JsonValue
@@ -113,7 +116,8 @@ def ask(tools: Tools, caller: Caller, request: AskQuestion) -> Done[AnsweredQues
     """
     require_credential(caller)
     principal, at = caller.principal, caller.at
-    kind, gates = tools.database.read(lambda unit: _load(unit, principal, request.query_type, at))
+    loaded = tools.database.read(lambda unit: _load(unit, principal, request.query_type, at))
+    kind = loaded.kind
     answer_id = f"ans_{tools.entropy.token(_ID_BYTES).hex()}"
     asked = Question(
         query_type=request.query_type,
@@ -126,13 +130,11 @@ def ask(tools: Tools, caller: Caller, request: AskQuestion) -> Done[AnsweredQues
     name = request.query_type if kind is None else kind.answerer
     try:
         require_query(principal)
-        answerer = _answerer(tools, principal.tenant_id, name)
-        said = _said(tools, name, answerer, asked)
-        reply, cited, output = _answered(tools, principal.tenant_id, said, kind)
-        rules = cited.rules
-        gated = _gated(tools, answer_id, asked, reply, rules, kind, gates)
-        checked = check_strands(tools, principal.tenant_id, asked, kind, cited)
-        marks = marked_for(tools, principal, checked)
+        reply, output = _sound(_said(tools, principal, name, asked))
+        found = tools.database.read(lambda unit: _look(unit, tools, principal, asked, loaded, reply))
+        rules = found.cited.rules
+        gated = _gated(tools, answer_id, asked, reply, rules, loaded)
+        marks = marks_of(tools, settle_report(tools, asked, rules, found.strands), found.agreement)
         annotation = _annotated(tools, answer_id, asked, reply, rules, output, gated, marks)
     except _UNANSWERED as error:
         # A question without an answer is recorded, whatever the reason.
@@ -152,7 +154,7 @@ def ask(tools: Tools, caller: Caller, request: AskQuestion) -> Done[AnsweredQues
         withheld=sealed.withheld,
         salt=tools.entropy.token(_SALT_BYTES).hex(),
     )
-    receipt = tools.database.write(lambda unit: _record(unit, tools, caller, record, sealed, gated))
+    receipt = tools.database.write(lambda unit: _record(unit, tools, caller, record, sealed, gated, loaded))
     tickets = _ask_people(tools, principal.tenant_id, annotation, at)
     return answered(answer_id, sealed, receipt, tickets)
 
@@ -191,60 +193,109 @@ def can_query(principal: Principal) -> bool:
     return principal.action_tier >= 1 and has_all(principal.trust_mask, _QUERY)
 
 
-def _load(unit: Unit, principal: Principal, slug: str, at: Instant) -> tuple[QueryType | None, OutputRules]:
-    kind = load_queries(unit, principal.tenant_id).types.get(slug)
-    return kind, load_output_rules(unit, principal, at=at)
+class _Loaded(NamedTuple):
+    """What is read before the answerer works: the query type with its place in the registry, and the gates' policy."""
+
+    kind: QueryType | None
+    source: str
+    types: int
+    gates: OutputRules
 
 
-def _answerer(tools: Tools, tenant_id: TenantId, name: str) -> Answerer:
-    found = tools.delivery.answerers.get(name) or built_in_answerer(tools, tenant_id, name)
-    if found is None:
+class _Found(NamedTuple):
+    """What is read after it: the rules behind the answer, the node's own strands, and what was agreed with a peer."""
+
+    cited: Citation
+    strands: tuple[StrandResult, ...]
+    agreement: Agreement | None
+
+
+def _load(unit: Unit, principal: Principal, slug: str, at: Instant) -> _Loaded:
+    registry, rows = read_queries(unit, principal.tenant_id)
+    row = rows.get(slug)
+    source = f"{slug}@{row.version} in entry {row.sequence_number}" if row is not None else "no such type"
+    return _Loaded(
+        kind=registry.types.get(slug),
+        source=f"query registry: {source}",
+        types=len(registry.types),
+        gates=load_output_rules(unit, principal, at=at),
+    )
+
+
+def _said(tools: Tools, principal: Principal, name: str, asked: Question) -> object:
+    """The reply of the answerer. Ours reads the stores and runs here; another's has its own threads, places and time.
+
+    A question that cannot be answered is refused as what it is; every other failure is `delivery.answerer`.
+    """
+    answerer = tools.delivery.answerers.get(name)
+    if answerer is not None:
+        return _foreign(tools, principal, name, answerer, asked)
+    own = built_in_answerer(tools, principal.tenant_id, name)
+    if own is None:
         raise NoAnswererError(f"nobody here answers `{name[:80]}`")
-    return found
+    try:
+        return own.answer(asked)
+    except Exception as error:
+        raise _refusal(error) from error
 
 
-def _said(tools: Tools, name: str, answerer: Answerer, asked: Question) -> object:
-    """Whatever the answerer said in its time."""
-    seconds, owner = tools.delivery.answer_seconds, f"answerer {name}"
-    said = run_within(seconds, {owner: lambda: answerer.answer(asked)})[owner]
+def _foreign(tools: Tools, principal: Principal, name: str, answerer: Answerer, asked: Question) -> object:
+    settings, owner = tools.delivery, f"answerer {name}"
+    seconds, places = settings.answer_seconds, settings.answers_at_once
+    said = run_within(
+        seconds,
+        {owner: lambda: answerer.answer(asked)},
+        caller=f"{principal.tenant_id} {principal.id}",
+        places=places,
+    )[owner]
     if isinstance(said, Late):
+        if said.is_busy:
+            raise AnswererError(f"`{name[:80]}` works on {places} questions, or half as many of yours, and is slow")
         raise AnswererError(f"expected an answer in {seconds:g} s, got none")
-    if isinstance(said, InvalidQuestionError | NotFoundError):
-        # The answerer is well: what was asked cannot be answered, and whoever asked is told why.
-        raise said
     if isinstance(said, Exception):
-        told = str(said) if isinstance(said, Error) else type(said).__name__
-        raise AnswererError(f"the answerer failed: {told}"[:500]) from said
+        raise _refusal(said) from said
     return said
 
 
-def _answered(tools: Tools, tenant_id: TenantId, said: object, kind: QueryType | None) -> tuple[Reply, Citation, bytes]:
-    """The reply with its rules in the versions in force, and the canonical bytes of its output."""
+def _refusal(error: Exception) -> Error:
+    if isinstance(error, InvalidQuestionError | NotFoundError):
+        return error
+    told = str(error) if isinstance(error, Error) else type(error).__name__
+    return AnswererError(f"the answerer failed: {told}"[:500])
+
+
+def _look(unit: Unit, tools: Tools, principal: Principal, asked: Question, loaded: _Loaded, reply: Reply) -> _Found:
+    """The rules of the reply in the versions in force, and which of the node's own strands they have."""
+    kind, tenant_id = loaded.kind, principal.tenant_id
     try:
-        reply = _sound(said)
         named, declared = (reply.rules, ()) if kind is None else (rules_behind(kind, reply.rules), kind.rules)
-        registry = tools.database.read(lambda unit: load_rules(unit, tenant_id, (*named, *declared)))
-        return reply, cite(registry, named, declared), canonicalize(reply.output)
-    except (CanonicalError, Error) as error:
+        registry = load_rules(unit, tenant_id, (*named, *declared))
+        cited = cite(registry, named, declared)
+    except Error as error:
         raise AnswererError(f"the answer cannot be marked: {error}"[:500]) from error
+    strands = check_core(unit, tools, tenant_id, asked, kind=kind, source=loaded.source, cited=cited, registry=registry)
+    return _Found(cited=cited, strands=strands, agreement=agreement_for(unit, tools, principal))
 
 
-def _sound(said: object) -> Reply:
-    """What the answerer said, if it is a reply that can be put on record, and whose outcome can be judged by its steps.
+def _sound(said: object) -> tuple[Reply, bytes]:
+    """The reply as it is recorded, and the canonical bytes of its output; its steps must allow to judge an outcome.
 
-    Its output is looked at apart from the rest: what is no canonical JSON is refused before it could be read as some.
+    The output is encoded apart from the rest: a value that is no canonical JSON is refused before it is read as some.
     """
     if not isinstance(said, Reply):
-        raise AnswererError(f"expected a reply, got `{type(said).__name__}`")
-    canonicalize(said.output)
+        raise AnswererError(f"the answer cannot be marked: expected a reply, got `{type(said).__name__}`")
     try:
+        canonical = canonicalize(said.output)
         bare = msgspec.json.decode(msgspec.json.encode(replace(said, output=None)), type=Reply)
         # A copy, as it travels: the answerer may go on changing its own while this one is hashed and recorded.
         output = msgspec.json.decode(msgspec.json.encode(said.output))
+        verify_steps(bare.steps)
+    except Error as error:
+        raise AnswererError(f"the answer cannot be marked: {error}"[:500]) from error
     except (msgspec.MsgspecError, TypeError, ValueError) as error:
-        raise AnswererError(f"expected JSON, rules, steps and claims in a reply: {error}") from error
-    verify_steps(bare.steps)
-    return replace(bare, output=output)
+        told = f"expected JSON, rules, steps and claims in a reply: {error}"
+        raise AnswererError(f"the answer cannot be marked: {told}"[:500]) from error
+    return replace(bare, output=output), canonical
 
 
 def _gated(
@@ -253,14 +304,13 @@ def _gated(
     asked: Question,
     reply: Reply,
     rules: tuple[RuleRef, ...],
-    kind: QueryType | None,
-    gates: OutputRules,
+    loaded: _Loaded,
 ) -> GatedOutput:
     """Put the answer through the gates: as the claims that the answerer makes, else as the one that any answer is."""
     names = [render_ref(ref) for ref in rules]
     claims = reply.claims or plain_claims((claim_of_answer(answer_id, asked.query_type, reply.output, names),))
-    tier = RiskTier.READ_ONLY if kind is None else kind.risk_tier
-    return gate_output(tools, claims, gates, tier=tier, asked_by=asked.asked_by, at=asked.asked_at)
+    tier = RiskTier.READ_ONLY if loaded.kind is None else loaded.kind.risk_tier
+    return gate_output(tools, claims, loaded.gates, tier=tier, asked_by=asked.asked_by, at=asked.asked_at)
 
 
 def _annotated(
@@ -306,6 +356,7 @@ def _record(
     record: AnswerRecord,
     body: AnswerBody,
     gated: GatedOutput,
+    loaded: _Loaded,
 ) -> Receipt:
     principal, at = caller.principal, caller.at
     # A caller who was disabled, or whose floor was raised, while the answerer worked gets nothing.
@@ -334,13 +385,11 @@ def _record(
     )
     unit.delivery.add_answer(tenant_id, row)
     place = f"entry {receipt.sequence_number}"
-    queries = len(load_queries(unit, tenant_id).types)
     loops = (
-        loop_at_query(annotation, record.strands, state=f"{tools.delivery.service} with {queries} query types"),
+        loop_at_query(annotation, record.strands, state=f"{tools.delivery.service} with {loaded.types} query types"),
         loop_at_delivery(body.annotation, receiver=principal.id, event_id=place, at=at),
     )
-    for loop in loops:
-        unit.delivery.add_loop(tenant_id, annotation.answer_id, text_of(loop))
+    unit.delivery.add_first_loops(tenant_id, annotation.answer_id, [text_of(loop) for loop in loops])
     return receipt
 
 

@@ -11,6 +11,7 @@ from assay.delivery.strand import CORE_REGISTRY, PROOF_THRESHOLD_PCT, StrandId, 
 from assay.delivery.trigger import TriggerRule
 from assay.flows.delivery.category_shelf import CategoryShelf
 from assay.flows.shared_unit import SharedUnit
+from assay.flows.time_limit import PLACES
 from assay.kernel.ids import PrincipalId
 from assay.ports.answerer import StrandCheck
 from assay.ports.plugin import PluginPost
@@ -31,6 +32,7 @@ class DeliverySettings:
     proof_threshold_pct: float = PROOF_THRESHOLD_PCT
     strand_seconds: float = 2.0
     answer_seconds: float = 30.0
+    answers_at_once: int = PLACES
     pair_batch: int = DEFAULT_BATCH
     answerers: Mapping[str, Answerer] = field(default_factory=lambda: MappingProxyType({}))
     sub_categories: Mapping[Category, tuple[str, ...]] | None = None

@@ -85,15 +85,17 @@ def peer_of(principal: Principal) -> str | None:
     return principal.id.partition(":")[2] if principal.kind is PrincipalKind.SERVICE else None
 
 
-def marked_for(tools: Tools, principal: Principal, report: StrandReport) -> Marks:
+def agreement_for(unit: Unit, tools: Tools, principal: Principal) -> Agreement | None:
+    """What was agreed with the peer that asks, where this node has strands that only an agreement makes known."""
+    peer = peer_of(principal)
+    if peer is None or not any(is_private(strand) for strand in tools.delivery.strands.ids()):
+        return None
+    return find_agreement(unit, principal.tenant_id, peer)
+
+
+def marks_of(tools: Tools, report: StrandReport, agreement: Agreement | None) -> Marks:
     """The strands that mark an answer for this reader: for a peer those that both know (PRAMANA 15), else all."""
     registry = tools.delivery.strands
-    if not any(is_private(one) for one in registry.ids()):
-        return Marks(registry, report)
-    peer = peer_of(principal)
-    if peer is None:
-        return Marks(registry, report)
-    agreement = tools.database.read(lambda unit: find_agreement(unit, principal.tenant_id, peer))
     if agreement is None:
         return Marks(registry, report)
     shared = registry_for_peer(registry, agreement)

@@ -1,5 +1,6 @@
 """The query registry: who answers which kind of question, on which rules, and which answers fell short of it."""
 
+from functools import lru_cache
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -67,7 +68,19 @@ class ShortAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def load_queries(unit: Unit, tenant_id: TenantId) -> QueryRegistry:
-    return fold_queries(read_text(one.text, QueryType) for one in unit.delivery.queries(tenant_id))
+    return read_queries(unit, tenant_id)[0]
+
+
+def read_queries(unit: Unit, tenant_id: TenantId) -> tuple[QueryRegistry, dict[str, RecordedQuery]]:
+    """The query types in force, and their rows by slug."""
+    rows = unit.delivery.queries(tenant_id)
+    return fold_queries(_read(row.text) for row in rows), {row.slug: row for row in rows}
+
+
+@lru_cache(maxsize=1024)
+def _read(text: str) -> QueryType:
+    """Every question reads them; the same text is the same query type."""
+    return read_text(text, QueryType)
 
 
 def queries(tools: Tools, caller: Caller, request: ListQueries) -> Page[QueryType]:

@@ -46,7 +46,7 @@ _WRITERS = 4
 _PROBES = 4
 _REPORTS = 2
 _ACTORS = 32
-_JUDGES = 32
+_JUDGES = 64
 _STRANGERS = 4
 _MOST_STRANGERS = 64
 _PROVERS = 2
@@ -77,7 +77,7 @@ class Desk:
     actors: Crew = field(default_factory=partial(Crew, "assay-act", _ACTORS))
     # Apart from the readers: each is held whole in memory until it is sent.
     reports: Crew = field(default_factory=partial(Crew, "assay-report-page", _REPORTS))
-    # Apart from the actors: a model may take its time, and nobody else's work waits for it.
+    # Apart from the actors: a model or an answerer may take its time, and no other work waits for it.
     judges: Crew = field(default_factory=partial(Crew, "assay-ask", _JUDGES))
     # Apart from all others: whoever is still to prove who they are makes nobody wait who has.
     strangers: Crew = field(default_factory=partial(Crew, "assay-log-in", _STRANGERS))
