@@ -14,14 +14,14 @@ from assay.delivery.tally import AlertRule
 from assay.delivery.webhook import Webhook
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.deliver_answer import AnsweredQuestion
-from assay.flows.delivery.forward_outcome import Forwarded
-from assay.flows.delivery.keep_webhooks import AddedWebhook
+from assay.flows.delivery.peers import Forwarded
 from assay.flows.delivery.query_types import ShortAnswer
 from assay.flows.delivery.recount_rules import Recount
 from assay.flows.delivery.root_causes import ShownItem
 from assay.flows.delivery.rules import RuleAlert, RuleLine, ShownRuleRecord
 from assay.flows.delivery.service_state import ShownTrust
 from assay.flows.delivery.trace import ShownTrace
+from assay.flows.delivery.webhooks import AddedWebhook
 from assay.flows.request import BulkLine
 from assay.flows.review.answer_desk import DeskAnswer
 from assay.flows.tools import Tools

@@ -8,9 +8,8 @@ import pytest
 
 from assay.delivery.plugin import Category, PluginCard, PluginRequest
 from assay.delivery.rule import RuleId
-from assay.flows.delivery.category_shelf import CategoryShelf
+from assay.flows.delivery.categories import CategoryShelf, suggest_category
 from assay.flows.delivery.open_rootcause import ask_people
-from assay.flows.delivery.suggest_category import suggest_category
 from assay.ports.delivery_store import StoredPair
 from assay.ports.plugin import PluginPost
 from tests.delivering import measure_categories, show_item

@@ -10,8 +10,7 @@ import pytest
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
 from assay.delivery.level import Level
-from assay.flows.delivery.train_pairs import trigger_training
-from assay.flows.delivery.training import captured_pairs
+from assay.flows.delivery.training import captured_pairs, trigger_training
 from assay.flows.known import get_ticket
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.kernel.errors import Error

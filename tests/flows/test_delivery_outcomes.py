@@ -15,8 +15,8 @@ from assay.delivery.outcome import Outcome
 from assay.delivery.plugin import Category
 from assay.delivery.tally import recount
 from assay.delivery.trigger import BatchRule, Comparison, TriggerRule
-from assay.flows.delivery.check_batches import check_batches
-from assay.flows.delivery.rule_counters import tally_of
+from assay.flows.delivery.outcome_batch import tally_of
+from assay.flows.delivery.tend_delivery import check_batches
 from assay.kernel.errors import Error
 from assay.kernel.instant import render_instant
 from assay.kernel.ledger import EntryKind

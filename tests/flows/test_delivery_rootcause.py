@@ -18,12 +18,10 @@ from assay.delivery.plugin import Category, PluginCard, PluginReply, PluginReque
 from assay.delivery.rule import RuleId
 from assay.delivery.trace import Stage
 from assay.delivery.twowrong import Step, StepKind, StepVerdict
-from assay.flows.delivery.conclude_rootcause import ConcludeRootCause, conclude_root_cause
 from assay.flows.delivery.open_rootcause import ask_people
-from assay.flows.delivery.root_causes import ShownItem
+from assay.flows.delivery.root_causes import ConcludeRootCause, ShownItem, conclude_root_cause
 from assay.flows.delivery.tend_delivery import tend_delivery
-from assay.flows.delivery.train_pairs import list_jobs, run_training, trigger_training
-from assay.flows.delivery.training import PairFormat
+from assay.flows.delivery.training import PairFormat, list_jobs, run_training, trigger_training
 from assay.flows.review.answer_desk import answer_desk
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.canonical import canonical_digest, canonical_json

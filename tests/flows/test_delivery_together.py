@@ -14,8 +14,8 @@ from assay.adapters.group_commit import BusyError
 from assay.delivery.outcome import Outcome
 from assay.delivery.tally import recount
 from assay.flows.delivery.count_outcome import Reported
+from assay.flows.delivery.outcome_batch import tally_of
 from assay.flows.delivery.report_outcome import ReportOutcome, ReportOutcomes, outcome, report_each, report_outcomes
-from assay.flows.delivery.rule_counters import tally_of
 from assay.flows.request import BulkLine, Done
 from assay.identity.caller import Caller, local_caller
 from assay.kernel.errors import Error

@@ -14,8 +14,8 @@ from assay.delivery.errors import FederationError, InvalidQuestionError, Outcome
 from assay.delivery.federate import Agreement, parse_agreement
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.strand import StrandId, StrandResult, StrandType, register_strands
-from assay.flows.delivery.forward_outcome import Forwarded
-from assay.flows.delivery.proxy_answer import Connect, ProxyAnswerer
+from assay.flows.delivery.answerers import Connect, ProxyAnswerer
+from assay.flows.delivery.peers import Forwarded
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.delivery import AnswererError
 from assay.identity.errors import RoleMissingError

@@ -12,7 +12,7 @@ from assay.delivery.pair import TrainingPair
 from assay.delivery.plugin import Category
 from assay.flows.delivery.delivery_entry import text_of
 from assay.flows.delivery.tend_delivery import tend_delivery
-from assay.flows.delivery.train_pairs import list_jobs, run_training
+from assay.flows.delivery.training import list_jobs, run_training
 from assay.flows.model.known_model import active_hash, shipped_card
 from assay.flows.model.show_model import show_model
 from assay.flows.model.train_judge import JudgeTrainer, TrainingEffort

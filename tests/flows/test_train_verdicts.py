@@ -15,8 +15,7 @@ from assay.delivery.trigger import TriggerRule
 from assay.flows.delivery.deliver_answer import AnsweredQuestion
 from assay.flows.delivery.project_rules import GRAPH_DOMAIN
 from assay.flows.delivery.tend_delivery import tend_delivery
-from assay.flows.delivery.train_pairs import run_training
-from assay.flows.delivery.training import captured_pairs
+from assay.flows.delivery.training import captured_pairs, run_training
 from assay.flows.model.judge_pairs import teaching_cases
 from assay.flows.model.known_model import active_hash, shipped_card
 from assay.flows.model.show_model import show_model

@@ -11,8 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from assay.adapters.webhooks.sender import HttpWebhookSender
 from assay.delivery.errors import InvalidWebhookError
 from assay.delivery.webhook import MOST_ATTEMPTS, Webhook
-from assay.flows.delivery.keep_webhooks import list_webhooks
-from assay.flows.delivery.post_webhook import Interrupted, post_due, post_event
+from assay.flows.delivery.webhooks import Interrupted, list_webhooks, post_due, post_event
 from assay.flows.errors import NotFoundError
 from assay.kernel.ledger import EntryKind
 from assay.ports.events import OutboxEvent

@@ -23,7 +23,7 @@ from assay.delivery.federate import Agreement
 from assay.delivery.level import Level
 from assay.delivery.rule import RuleId
 from assay.delivery.strand import StrandId
-from assay.flows.delivery.post_webhook import post_event
+from assay.flows.delivery.webhooks import post_event
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.conformance import Fetched

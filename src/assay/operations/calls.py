@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from assay.flows.delivery.count_outcome import Reported
     from assay.flows.delivery.deliver_answer import AnsweredQuestion
     from assay.flows.delivery.emit_event import Emitted
-    from assay.flows.delivery.forward_outcome import Forwarded
-    from assay.flows.delivery.keep_webhooks import AddedWebhook, Replayed, ShownWebhook
     from assay.flows.delivery.outcomes import OutcomeLine
+    from assay.flows.delivery.peers import Forwarded
     from assay.flows.delivery.query_types import ShortAnswer
     from assay.flows.delivery.recount_rules import Recount
     from assay.flows.delivery.root_causes import ShownItem
     from assay.flows.delivery.rules import RuleAlert, RuleLine, ShownRuleRecord
     from assay.flows.delivery.trace import ShownTrace
     from assay.flows.delivery.training import PairFormat, TrainingQueue
+    from assay.flows.delivery.webhooks import AddedWebhook, Replayed, ShownWebhook
     from assay.flows.identity.api_keys import IssuedKey, ListedApiKey
     from assay.flows.identity.principals import NameErasure, PasswordSet, PrincipalView
     from assay.flows.identity.sessions import LoggedIn, Who

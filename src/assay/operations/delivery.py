@@ -5,15 +5,11 @@ from typing import Any
 
 from assay.flows.delivery import (
     answers,
-    certify_rule,
-    conclude_rootcause,
     deliver_answer,
     emit_event,
-    forward_outcome,
-    keep_webhooks,
     measure_proof,
     outcomes,
-    peer_agreement,
+    peers,
     query_types,
     recount_rules,
     report_outcome,
@@ -23,6 +19,7 @@ from assay.flows.delivery import (
     service_state,
     trace,
     training,
+    webhooks,
 )
 from assay.flows.delivery.tend_delivery import tend_delivery
 from assay.flows.request import SEE_ALL
@@ -115,7 +112,7 @@ OUTCOMES_REPORT = Bulk(
 )
 OUTCOME_FORWARD = Change(
     "outcome.foreign",
-    forward_outcome.forward_outcome,
+    peers.forward_outcome,
     "POST /outcomes/foreign",
     needs=REPORT,
     command="peer forward",
@@ -148,7 +145,7 @@ EVENT_EMIT = Change(
 )
 PEER_AGREE = Change(
     "peer.agree",
-    peer_agreement.agree_with_peer,
+    peers.agree_with_peer,
     "POST /peers",
     needs=OPERATE,
     command="peer agree",
@@ -176,7 +173,7 @@ TRACE_SHOW = Read(
 )
 CERTIFICATION_REQUEST = Change(
     "rule.certification.request",
-    certify_rule.ask_certification,
+    rules.ask_certification,
     "POST /rules/{rule_id}/certification",
     needs=RECORD_RULE,
     command="rules certification",
@@ -184,7 +181,7 @@ CERTIFICATION_REQUEST = Change(
 )
 RULE_CERTIFY = Change(
     "rule.certify",
-    certify_rule.certify_rule,
+    rules.certify_rule,
     "POST /rules/{rule_id}/certify",
     needs=needs("pramana:write", session=True),
     command="rules certify",
@@ -360,7 +357,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Change(
         "rootcause.conclude",
-        conclude_rootcause.conclude_root_cause,
+        root_causes.conclude_root_cause,
         "POST /root-causes/{item_id}/conclusion",
         needs=needs("pramana:conclude", BuiltInRole.REVIEWER, session=True),
         command="rca conclude",
@@ -387,7 +384,7 @@ OPERATIONS: tuple[Operation, ...] = (
     PEER_AGREE,
     Read(
         "peer.show",
-        peer_agreement.peer,
+        peers.peer,
         "GET /peers/{peer}",
         needs=SEE,
         command="peer show",
@@ -397,7 +394,7 @@ OPERATIONS: tuple[Operation, ...] = (
     TRUST_SHOW,
     Listing(
         "webhooks.list",
-        keep_webhooks.webhooks,
+        webhooks.webhooks,
         "GET /webhooks",
         needs=SEE_WEBHOOKS,
         command="webhook list",
@@ -406,7 +403,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Change(
         "webhook.add",
-        keep_webhooks.add_webhook,
+        webhooks.add_webhook,
         "POST /webhooks",
         needs=CHANGE_WEBHOOKS,
         command="webhook add",
@@ -415,7 +412,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Change(
         "webhook.remove",
-        keep_webhooks.remove_webhook,
+        webhooks.remove_webhook,
         "DELETE /webhooks/{webhook_id}",
         needs=CHANGE_WEBHOOKS,
         command="webhook remove",
@@ -423,7 +420,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Listing(
         "webhook.dead",
-        keep_webhooks.dead_events,
+        webhooks.dead_events,
         "GET /webhooks/{webhook_id}/dead",
         needs=SEE_WEBHOOKS,
         command="webhook dead",
@@ -432,7 +429,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Change(
         "webhook.replay",
-        keep_webhooks.replay_webhook,
+        webhooks.replay_webhook,
         "POST /webhooks/{webhook_id}/replay",
         needs=CHANGE_WEBHOOKS,
         command="webhook replay",

@@ -17,10 +17,9 @@ from assay.delivery.federate import Agreement
 from assay.delivery.plugin import Category, Plugin, PluginCard
 from assay.delivery.rule import parse_rule_id
 from assay.delivery.trigger import BatchRule, TriggerRule
-from assay.flows.delivery.answerers import Answerers
+from assay.flows.delivery.answerers import Answerers, ProxyAnswerer
 from assay.flows.delivery.delivery_settings import DeliverySettings
-from assay.flows.delivery.peer_agreement import find_agreement
-from assay.flows.delivery.proxy_answer import ProxyAnswerer
+from assay.flows.delivery.peers import find_agreement
 from assay.flows.delivery.strands import FrozenStrands, StrandFunction, Strands
 from assay.flows.delivery.training import captured_pairs
 from assay.flows.model.train_judge import JudgeTrainer

@@ -18,7 +18,7 @@ from assay.delivery.consume import check_claim, open_annotation, read_state
 from assay.delivery.level import Level
 from assay.flows import time_limit
 from assay.flows.delivery.count_outcome import Reported
-from assay.flows.delivery.train_pairs import list_jobs, trigger_training
+from assay.flows.delivery.training import list_jobs, trigger_training
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId

@@ -10,7 +10,7 @@ from msgspec.structs import replace as changed
 
 from assay.adapters.webhooks.sender import HttpWebhookSender
 from assay.delivery import webhook as schedule
-from assay.flows.delivery.keep_webhooks import list_webhooks
+from assay.flows.delivery.webhooks import list_webhooks
 from assay.flows.tools import Tools
 from assay.kernel.ledger import EntryKind
 from assay.surfaces.http.app import create_app

@@ -28,8 +28,7 @@ from assay.delivery.twowrong import Success
 from assay.delivery.workitem import OpeningReason, item_id_of
 from assay.flows.delivery.delivery_entry import read_text, text_of
 from assay.flows.delivery.open_rootcause import ask_at_once, open_rootcause_in, recent_signals
-from assay.flows.delivery.outcome_batch import OutcomeBatch, Standing
-from assay.flows.delivery.ready_signal import ReadySignal, generated_event
+from assay.flows.delivery.outcome_batch import OutcomeBatch, ReadySignal, Standing, generated_event
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_of

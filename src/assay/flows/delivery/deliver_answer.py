@@ -37,14 +37,13 @@ from assay.flows.claims.claims_facts import active_policy
 from assay.flows.claims.decide_claims import decide_claims
 from assay.flows.claims.gate_output import GatedOutput, OutputRules, gate_output, hold_output, load_output_rules
 from assay.flows.claims.output_claims import claim_of_answer, plain_claims
-from assay.flows.delivery.answer_entry import answer_entry, failure_entry
-from assay.flows.delivery.answer_record import AnswerRecord
-from assay.flows.delivery.answer_sources import built_in_answerer
-from assay.flows.delivery.check_strands import check_core, settle_report
+from assay.flows.delivery.answer_record import AnswerRecord, answer_entry, failure_entry
+from assay.flows.delivery.answerers import built_in_answerer
 from assay.flows.delivery.delivery_entry import text_of
-from assay.flows.delivery.peer_agreement import Marks, agreement_for, marks_of
+from assay.flows.delivery.peers import Marks, agreement_for, marks_of
 from assay.flows.delivery.query_types import read_queries
 from assay.flows.delivery.rule_rows import load_rules
+from assay.flows.delivery.strands import check_core, settle_report
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.delivery import AnswererError, NoAnswererError
 from assay.flows.identity.authenticate import confirm, require_credential

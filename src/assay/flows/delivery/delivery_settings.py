@@ -9,7 +9,7 @@ from assay.delivery.pair import DEFAULT_BATCH
 from assay.delivery.plugin import Category
 from assay.delivery.strand import CORE_REGISTRY, PROOF_THRESHOLD_PCT, StrandId, StrandRegistry
 from assay.delivery.trigger import TriggerRule
-from assay.flows.delivery.category_shelf import CategoryShelf
+from assay.flows.delivery.categories import CategoryShelf
 from assay.flows.shared_unit import SharedUnit
 from assay.flows.time_limit import PLACES
 from assay.kernel.ids import PrincipalId

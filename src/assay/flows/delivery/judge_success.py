@@ -1,28 +1,44 @@
-"""Two wrongs that look right, at outcome time (PRAMANA 12.4): the steps of a success, and replays of repaired ones."""
+"""Two wrongs that look right (PRAMANA 12.4): examine the steps of a success and replay repaired ones.
+
+Also later: when a rule is concluded to be wrong, earlier successes of that version are examined again.
+"""
 
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from assay.delivery.answerer import Answerer
+from assay.delivery.conclude import Conclusion
 from assay.delivery.outcome import Outcome, Signal
 from assay.delivery.plugin import Category
+from assay.delivery.rule import RuleRef, render_ref
+from assay.delivery.tally import taint
+from assay.delivery.trigger import Move, provoke
 from assay.delivery.twowrong import (
+    Remark,
     Replay,
     Step,
     StepKind,
     StepVerdict,
     Success,
     confirm,
+    remark,
     replays_needed,
     suspect,
 )
+from assay.delivery.workitem import OpeningReason
 from assay.flows.delivery.answer_record import AnswerRecord, find_record
+from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text, text_of
+from assay.flows.delivery.open_rootcause import open_rootcause_in
+from assay.flows.delivery.outcome_batch import counters_of, load_counters, tally_of, watch_of
 from assay.flows.time_limit import Late, run_within
 from assay.flows.tools import Tools
 from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
+from assay.ports.delivery_store import AnswerFinding
 
 
 def judge_success(tools: Tools, tenant_id: TenantId, signal: Signal) -> Success | None:
@@ -94,3 +110,95 @@ def _work(answerer: Answerer, record: AnswerRecord, repaired: tuple[str, ...]) -
         return canonicalize(answerer.replay(record.question, repaired))
 
     return again
+
+
+def remark_answers(unit: Unit, tenant_id: TenantId, conclusion: Conclusion, *, service: str) -> tuple[Remark, ...]:
+    """In the commit of the conclusion. The specified counters stay as they are; `tainted_success` may grow."""
+    rule, at = conclusion.rule, conclusion.concluded_at
+    answers = unit.delivery.answers_with(tenant_id, rule.rule_id, rule.version, Outcome.SUCCESS)
+    records = {one: record for one in answers if (record := find_record(unit, tenant_id, one)) is not None}
+    successes = [_known(unit, tenant_id, answer_id, record) for answer_id, record in records.items()]
+    found = remark(rule, successes, evidence=f"root cause {conclusion.item_id} was concluded as category C")
+    for one in found:
+        _add_finding(unit, tenant_id, one, conclusion, at=at)
+        if one.is_newly_tainted:
+            for ref in records[one.answer_id].annotation.rules:
+                _taint(unit, tenant_id, ref, one, conclusion, service=service)
+    return found
+
+
+def _succeeded(unit: Unit, tenant_id: TenantId, answer_id: str, rule_id: str) -> tuple[Signal, ...]:
+    """The signals by which this success was counted for a rule, oldest first."""
+    signals = [read_text(row.text, Signal) for row in unit.delivery.answer_signals(tenant_id, answer_id)]
+    return tuple(one for one in signals if one.outcome is Outcome.SUCCESS and rule_id in one.rule_ids)
+
+
+def _known(unit: Unit, tenant_id: TenantId, answer_id: str, record: AnswerRecord) -> Success:
+    findings = unit.delivery.findings(tenant_id, answer_id)
+    if findings:
+        return read_text(findings[-1].text, Success)
+    return Success(answer_id=answer_id, steps=record.steps, finding=suspect(Outcome.SUCCESS, record.steps))
+
+
+def _add_finding(unit: Unit, tenant_id: TenantId, one: Remark, conclusion: Conclusion, *, at: Instant) -> None:
+    told = {"answer_id": one.answer_id, "standing": str(one.after.standing), "item_id": conclusion.item_id}
+    event = news(EntryKind.ANSWER_REMARKED, one.answer_id, told)
+    draft = delivery_entry(tenant_id, EntryKind.ANSWER_REMARKED, one, at=at, events=(event,))
+    success = Success(answer_id=one.answer_id, steps=one.steps, finding=one.after)
+    row = AnswerFinding(
+        answer_id=one.answer_id,
+        position=len(unit.delivery.findings(tenant_id, one.answer_id)) + 1,
+        text=text_of(success),
+        sequence_number=unit.ledger.append(draft).sequence_number,
+    )
+    unit.delivery.add_finding(tenant_id, row)
+
+
+def _taint(
+    unit: Unit, tenant_id: TenantId, rule: RuleRef, one: Remark, conclusion: Conclusion, *, service: str
+) -> None:
+    """Nothing about a rule for which nobody told this success: it has none to be tainted.
+
+    A rule that a person called wrong, now or before, has its answer; another wrong one gets a root cause of its own.
+    """
+    row, signals = (
+        load_counters(unit, tenant_id, rule.rule_id),
+        _succeeded(unit, tenant_id, one.answer_id, rule.rule_id),
+    )
+    lucky = min(len(signals), row.success - row.tainted_success)
+    if not lucky:
+        return
+    tally, watch, item_id = taint(tally_of(row), lucky), watch_of(row), row.item_id
+    is_concluded = unit.delivery.has_conclusion(tenant_id, rule.rule_id, rule.version, Category.RULE)
+    if render_ref(rule) in one.after.wrong and not is_concluded:
+        followed = provoke(watch)
+        watch = followed.watch
+        if followed.move is Move.OPEN:
+            item_id = _open(unit, tenant_id, rule, signals, one, conclusion, service=service)
+    unit.delivery.put_counters(tenant_id, counters_of(rule.rule_id, tally, watch, item_id=item_id))
+
+
+def _open(
+    unit: Unit,
+    tenant_id: TenantId,
+    rule: RuleRef,
+    signals: tuple[Signal, ...],
+    one: Remark,
+    conclusion: Conclusion,
+    *,
+    service: str,
+) -> str:
+    """By the answer and the conclusion, once: a signal of it may have opened an item that people have closed since."""
+    item = open_rootcause_in(
+        unit,
+        tenant_id,
+        rule,
+        signals,
+        reason=OpeningReason.TWO_WRONG,
+        tally=tally_of(load_counters(unit, tenant_id, rule.rule_id)),
+        service=service,
+        at=conclusion.concluded_at,
+        two_wrong=one.after,
+        opened_by=f"{one.answer_id} {conclusion.item_id}",
+    )
+    return item.item_id

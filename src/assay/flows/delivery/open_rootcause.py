@@ -18,9 +18,9 @@ from assay.delivery.tally import Tally
 from assay.delivery.twowrong import TwoWrong
 from assay.delivery.workitem import MOST_CONTEXTS, OpeningReason, WorkItem, draft_ticket, open_item, plugin_request
 from assay.flows.delivery.answer_record import AnswerRecord, find_record
+from assay.flows.delivery.categories import suggest_category
 from assay.flows.delivery.delivery_entry import delivery_entry, read_text, sense, text_of
 from assay.flows.delivery.rule_rows import load_rules
-from assay.flows.delivery.suggest_category import suggest_category
 from assay.flows.model.failed_case import find_failed_case
 from assay.flows.review.open_review import draft_ticket as draft_desk_ticket
 from assay.flows.review.open_review import open_review_in

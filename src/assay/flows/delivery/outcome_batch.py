@@ -1,6 +1,6 @@
-"""What one unit of work counts: each rule's counters are read once and written once, and rows go in together.
+"""The outcomes of one unit of work: each rule's counters are read once and written once, and rows go in together.
 
-look -> find, standing, in_force (from memory where they were read before) -> add -> store
+signal -> make_ready (before the writer's turn) -> look -> find, standing, in_force -> add -> store
 INVARIANT: what `add` took is found by every later look in this unit, and is in the database after `store`.
 """
 
@@ -8,21 +8,106 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from msgspec import Raw
+
 from assay.delivery.errors import UnknownRuleError
-from assay.delivery.outcome import ReporterGrant, Signal, verify_reporter
+from assay.delivery.outcome import ReporterGrant, Signal, render_phala, verify_reporter
+from assay.delivery.plain import plain_bytes
 from assay.delivery.rule import RuleId
+from assay.delivery.sense import SenseEvent, StandardEvent, render_event
 from assay.delivery.tally import Tally
 from assay.delivery.trigger import Watch
-from assay.flows.delivery.delivery_entry import read_text
-from assay.flows.delivery.rule_counters import counters_of, load_counters, tally_of, watch_of
+from assay.flows.delivery.delivery_entry import read_text, text_of
 from assay.flows.delivery.rule_proofs import find_granted
 from assay.flows.identity.authenticate import confirm
 from assay.identity.caller import Caller, Via
 from assay.identity.principal import Principal
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
+from assay.kernel.ledger import Event
 from assay.ports.database import Unit
 from assay.ports.delivery_store import RuleCounters, RuleSignal, StoredSignal
+
+_MOST_REPEATED = 16
+_GENERATED = StandardEvent.PHALA_GENERATED.value
+
+
+class ReadySignal(NamedTuple):
+    """A signal, its text, and the `phala.generated` of its rule if nothing opens, is suspected or batched.
+
+    `usual` is None for a signal of several rules: each would repeat the names of all.
+    """
+
+    signal: Signal
+    text: str
+    usual: Event | None
+
+
+def make_ready(signal: Signal, *, service: str) -> ReadySignal:
+    usual = generated_event(signal, signal.rule_ids[0], service=service) if len(signal.rule_ids) == 1 else None
+    return ReadySignal(signal, text_of(signal), usual)
+
+
+def generated_event(
+    signal: Signal,
+    rule_id: RuleId,
+    *,
+    service: str,
+    rca_triggered: bool = False,
+    two_wrong: bool = False,
+    batch_id: str | None = None,
+) -> Event:
+    """`phala.generated` of one rule (PRAMANA 7.3)."""
+    phala = render_phala(signal, rule_id, rca_triggered=rca_triggered, two_wrong=two_wrong, batch_id=batch_id)
+    if len(signal.rule_ids) > _MOST_REPEATED:
+        # Each rule has an event: what is not of that rule alone would be in the entry as often as there are rules.
+        phala = {name: value for name, value in phala.items() if name not in ("rule_ids", "query_context")}
+    told = render_event(SenseEvent(event_type=_GENERATED, service=service, at=signal.received_at, payload=phala))
+    return Event(type=_GENERATED, subject=rule_id, body=Raw(plain_bytes(told)))
+
+
+def load_counters(unit: Unit, tenant_id: TenantId, rule_id: RuleId) -> RuleCounters:
+    """Where the rule stands; one of which nothing was reported stands at nothing."""
+    found = unit.delivery.find_counters(tenant_id, rule_id)
+    return counters_of(rule_id, Tally(), Watch(), item_id=None) if found is None else found
+
+
+def tally_of(row: RuleCounters) -> Tally:
+    return Tally(
+        total=row.total,
+        success=row.success,
+        failure=row.failure,
+        partial=row.partial,
+        indeterminate=row.indeterminate,
+        consecutive_failures=row.consecutive_failures,
+        tainted_success=row.tainted_success,
+    )
+
+
+def watch_of(row: RuleCounters) -> Watch:
+    return Watch(
+        streak=row.streak,
+        is_open=row.item_id is not None,
+        absorbed=row.absorbed,
+        batched_until=row.batched_until,
+    )
+
+
+def counters_of(rule_id: RuleId, tally: Tally, watch: Watch, *, item_id: str | None) -> RuleCounters:
+    return RuleCounters(
+        rule_id=rule_id,
+        total=tally.total,
+        success=tally.success,
+        failure=tally.failure,
+        partial=tally.partial,
+        indeterminate=tally.indeterminate,
+        consecutive_failures=tally.consecutive_failures,
+        tainted_success=tally.tainted_success,
+        streak=watch.streak,
+        item_id=item_id,
+        absorbed=watch.absorbed,
+        batched_until=watch.batched_until,
+    )
 
 
 class Standing(NamedTuple):

@@ -12,7 +12,7 @@ from assay.delivery.rule import RuleId
 from assay.delivery.tally import Tally, check_tally
 from assay.delivery.twowrong import Success
 from assay.flows.delivery.delivery_entry import read_text
-from assay.flows.delivery.rule_counters import tally_of
+from assay.flows.delivery.outcome_batch import tally_of
 from assay.flows.delivery.rule_proofs import check_rows
 from assay.flows.request import Request
 from assay.flows.tools import Tools

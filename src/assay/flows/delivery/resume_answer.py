@@ -14,8 +14,7 @@ from assay.delivery.trace import loop_at_delivery
 from assay.flows.claims.claims_facts import ceiling_of
 from assay.flows.claims.decide_claims import decide_claims
 from assay.flows.claims.gate_output import mark_of
-from assay.flows.delivery.answer_entry import answer_entry
-from assay.flows.delivery.answer_record import AnswerRecord, get_proven
+from assay.flows.delivery.answer_record import AnswerRecord, answer_entry, get_proven
 from assay.flows.delivery.deliver_answer import AnsweredQuestion, answered, require_query, seal_for
 from assay.flows.delivery.delivery_entry import text_of
 from assay.flows.errors import NotFoundError

@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from assay import __version__
 from assay.delivery.state import PramanaState, ServiceStatus, state_of
-from assay.flows.delivery.answer_sources import answered_here
+from assay.flows.delivery.answerers import answered_here
 from assay.flows.delivery.deliver_answer import can_query
 from assay.flows.delivery.query_types import load_queries
 from assay.flows.errors import NotFoundError

@@ -1,27 +1,29 @@
-"""What follows when a person concludes a root cause, all in the commit of their answer (PRAMANA 10).
+"""What follows people's decisions about rules, in the commit of their answer (PRAMANA 10).
 
-signed answer -> Conclusion -> pair, closed episode;   category C: proposal, and earlier successes looked at again
+conclusion of a root cause -> pair, closed episode;   category C: proposal, and earlier successes examined again
+accepted proposal -> next version of the rule;   answer `certify` -> Certification of the version shown
 """
 
 from hashlib import sha256
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from assay.delivery.conclude import Conclusion, conclude, parse_conclusion
 from assay.delivery.outcome import Signal
 from assay.delivery.pair import TrainingPair, capture_pair
 from assay.delivery.plugin import Category
-from assay.delivery.propose import propose_correction
-from assay.delivery.rule import render_ref
+from assay.delivery.propose import Proposal, ProposalRoute, accept_proposal, propose_correction
+from assay.delivery.rule import RuleVersion, certify, render_ref
 from assay.delivery.sense import StandardEvent
 from assay.delivery.trace import loop_at_root_cause
 from assay.delivery.trigger import conclude_watch
 from assay.delivery.workitem import WorkItem
 from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text, sense, text_of
-from assay.flows.delivery.remark_answers import remark_answers
-from assay.flows.delivery.rule_counters import counters_of, load_counters, tally_of, watch_of
-from assay.flows.delivery.rule_rows import load_rules
+from assay.flows.delivery.judge_success import remark_answers
+from assay.flows.delivery.outcome_batch import counters_of, load_counters, tally_of, watch_of
+from assay.flows.delivery.rule_rows import add_certification, add_version, load_rules
 from assay.flows.errors import NotFoundError
 from assay.flows.known import get_principal
 from assay.flows.review.open_review import open_review_in
@@ -182,3 +184,59 @@ def _propose(unit: Unit, concluded: Ticket, conclusion: Conclusion) -> None:
         sequence_number=unit.ledger.append(entry).sequence_number,
     )
     unit.delivery.add_proposal(tenant_id, row)
+
+
+_ACCEPT = "accept"
+
+
+def settle_proposal(
+    unit: Unit, ticket: Ticket, settlement: Settlement, answers: tuple[Answer, ...], at: Instant
+) -> None:
+    """The follow-up of a RULE_PROPOSAL ticket.
+
+    Only a text rule gets its version here. One of a graph, a contract or code is accepted in principle: its source is
+    changed, reviewed and signed in its own way, and comes back as a new version from there.
+    """
+    if settlement.denied or settlement.choice != _ACCEPT:
+        return
+    proposal = msgspec.json.decode(ticket.shown, type=Proposal)
+    if proposal.route is not ProposalRoute.REGISTRY_VERSION:
+        return
+    tenant_id = ticket.tenant_id
+    by = get_principal(unit, tenant_id, next(one.by for one in answers if one.choice == _ACCEPT))
+    registry = load_rules(unit, tenant_id, [proposal.rule_id])
+    version, certification = accept_proposal(
+        proposal, registry, seen=proposal.content_hash, by=by, at=at, ticket_id=ticket.id
+    )
+    add_version(unit, tenant_id, version, proposal.content)
+    add_certification(unit, tenant_id, certification, at=at)
+
+
+CERTIFY = "certify"
+
+
+class ShownRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a person is shown: the version and its whole content."""
+
+    rule: RuleVersion
+    content: str
+
+
+def settle_certification(
+    unit: Unit, ticket: Ticket, settlement: Settlement, answers: tuple[Answer, ...], at: Instant
+) -> None:
+    """The follow-up: the room refuses who recorded the version themselves, and a version that is in force no more."""
+    if settlement.denied or settlement.choice != CERTIFY:
+        return
+    shown = msgspec.json.decode(ticket.shown, type=ShownRule)
+    rule_id, tenant_id = shown.rule.rule_id, ticket.tenant_id
+    by = get_principal(unit, tenant_id, next(one.by for one in answers if one.choice == CERTIFY))
+    certification = certify(
+        load_rules(unit, tenant_id, [rule_id]),
+        rule_id,
+        seen=shown.rule.content_hash,
+        by=by,
+        at=at,
+        ticket_id=ticket.id,
+    )
+    add_certification(unit, tenant_id, certification, at=at)

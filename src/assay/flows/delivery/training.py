@@ -1,26 +1,32 @@
-"""Training pairs for trainers: export them, show the queue, and measure guesses of categories (PRAMANA 10.4, 12.6)."""
+"""Training pairs: capture of jobs, their results, exports for trainers, and measured guesses (PRAMANA 10.4, 12.6)."""
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from assay.delivery.categorise import measure_pairs
-from assay.delivery.pair import TrainingPair, render_chat, render_pairs, render_preferences
+from assay.delivery.pair import TrainingPair, next_batch, render_chat, render_pairs, render_preferences
+from assay.delivery.sense import StandardEvent
 from assay.delivery.suggestion import HeldOut
 from assay.delivery.workitem import WorkItem
-from assay.flows.delivery.delivery_entry import read_text
+from assay.flows.delivery.delivery_entry import delivery_entry, read_text, sense, text_of
 from assay.flows.delivery.item_sight import is_hidden, pair_without_output
 from assay.flows.errors import NotFoundError
 from assay.flows.request import Content, Request
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
 from assay.identity.principal import Principal
+from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.kernel.ledger import EntryKind
 from assay.ports.database import Database, Unit
-from assay.ports.delivery_store import StoredPair
+from assay.ports.delivery_store import StoredPair, TrainingJobRow, TrainingResultRow
+from assay.ports.trainer import Trainer, TrainingJob, TrainingResult, TrainingState, TrainingStoppedError
 
 LINES = "application/x-ndjson"
 
@@ -102,3 +108,124 @@ def captured_pairs(database: Database, tenant_id: TenantId) -> tuple[TrainingPai
     """Read the pairs in a unit that cannot write, so that a plugin may be given this and no more."""
     rows = database.read(lambda unit: unit.delivery.pairs(tenant_id))
     return tuple(read_text(row.text, TrainingPair) for row in rows)
+
+
+_ID_HEX = 24
+
+
+class ShownJob(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A job, and what came of it, if anything did yet."""
+
+    job: TrainingJob
+    result: TrainingResult | None
+
+
+def trigger_training(
+    tools: Tools, tenant_id: TenantId, *, size: int | None = None, at: Instant
+) -> tuple[TrainingJob, ...]:
+    """A job for every whole batch that waits; `size` is the batch of the settings unless somebody asks for another."""
+    batch = size or tools.delivery.pair_batch
+    found: list[TrainingJob] = []
+    while (job := tools.database.write(lambda unit: _trigger(unit, tools, tenant_id, batch, at))) is not None:
+        found.append(job)
+    return tuple(found)
+
+
+def run_training(
+    tools: Tools, tenant_id: TenantId, *, at: Instant, is_stopping: Callable[[], bool] = lambda: False
+) -> tuple[ShownJob, ...]:
+    """Have the trainer take every job without a result; without a trainer they wait, and are lost to nothing.
+
+    So does a job that the trainer left when it was told to stop.
+    """
+    trainer = tools.delivery.trainer
+    if trainer is None:
+        return ()
+    done: list[ShownJob] = []
+    for one in list_jobs(tools, tenant_id):
+        if one.result is not None:
+            continue
+        try:
+            done.append(_run(tools, trainer, tenant_id, one.job, at, is_stopping))
+        except TrainingStoppedError:
+            break
+    return tuple(done)
+
+
+def list_jobs(tools: Tools, tenant_id: TenantId) -> tuple[ShownJob, ...]:
+    def work(unit: Unit) -> tuple[ShownJob, ...]:
+        return tuple(_shown(unit, tenant_id, row) for row in unit.delivery.jobs(tenant_id))
+
+    return tools.database.read(work)
+
+
+def _shown(unit: Unit, tenant_id: TenantId, row: TrainingJobRow) -> ShownJob:
+    found = unit.delivery.find_result(tenant_id, row.job_id)
+    result = None if found is None else read_text(found.text, TrainingResult)
+    return ShownJob(job=read_text(row.text, TrainingJob), result=result)
+
+
+def _trigger(unit: Unit, tools: Tools, tenant_id: TenantId, size: int, at: Instant) -> TrainingJob | None:
+    jobs = unit.delivery.jobs(tenant_id)
+    rows = unit.delivery.pairs(tenant_id, after=jobs[-1].through if jobs else 0, limit=size)
+    batch = next_batch(tuple(read_text(row.text, TrainingPair) for row in rows), size=size)
+    if batch is None:
+        return None
+    job = TrainingJob(
+        job_id=_job_id(rows),
+        pair_ids=tuple(one.training_pair_id for one in batch),
+        rule_ids=tuple(sorted({one.rule_id for one in batch})),
+        triggered_at=at,
+    )
+    told = {"job_id": job.job_id, "pairs": len(batch), "rule_ids": list(job.rule_ids)}
+    event = sense(StandardEvent.FINETUNING_TRIGGERED, job.job_id, told, service=tools.delivery.service, at=at)
+    draft = delivery_entry(tenant_id, EntryKind.TRAINING_TRIGGERED, job, at=at, events=(event,))
+    row = TrainingJobRow(
+        job_id=job.job_id,
+        through=rows[-1].sequence_number,
+        pairs=len(batch),
+        text=text_of(job),
+        triggered_at=at,
+        sequence_number=unit.ledger.append(draft).sequence_number,
+    )
+    unit.delivery.add_job(tenant_id, row)
+    return job
+
+
+def _job_id(rows: tuple[StoredPair, ...]) -> str:
+    named = "\n".join(row.pair_id for row in rows)
+    return f"job_{sha256(named.encode()).hexdigest()[:_ID_HEX]}"
+
+
+def _run(
+    tools: Tools, trainer: Trainer, tenant_id: TenantId, job: TrainingJob, at: Instant, is_stopping: Callable[[], bool]
+) -> ShownJob:
+    pairs = tools.database.read(lambda unit: _pairs(unit, tenant_id, job))
+    try:
+        result = trainer.train(tenant_id, job, render_pairs(pairs), is_stopping=is_stopping)
+    except TrainingStoppedError:
+        raise
+    except Error as error:
+        result = TrainingResult(state=TrainingState.FAILED, reason=f"{error.code}: {error}"[:1000])
+    # It may have taken hours.
+    finished_at = max(at, tools.clock.now())
+
+    def work(unit: Unit) -> ShownJob:
+        known = unit.delivery.find_result(tenant_id, job.job_id)
+        if known is not None:
+            # Somebody else took the same job meanwhile: a job has one result, and the first one stands.
+            return ShownJob(job=job, result=read_text(known.text, TrainingResult))
+        body = {"job_id": job.job_id, "result": result}
+        receipt = unit.ledger.append(delivery_entry(tenant_id, EntryKind.TRAINING_FINISHED, body, at=finished_at))
+        row = TrainingResultRow(
+            job_id=job.job_id, text=text_of(result), finished_at=finished_at, sequence_number=receipt.sequence_number
+        )
+        unit.delivery.add_result(tenant_id, row)
+        return ShownJob(job=job, result=result)
+
+    return tools.database.write(work)
+
+
+def _pairs(unit: Unit, tenant_id: TenantId, job: TrainingJob) -> tuple[TrainingPair, ...]:
+    rows = [unit.delivery.find_pair(tenant_id, pair_id) for pair_id in job.pair_ids]
+    return tuple(read_text(row.text, TrainingPair) for row in rows if row is not None)

@@ -9,7 +9,7 @@ import msgspec
 
 from assay import __version__
 from assay.delivery.rule import RuleRegistry
-from assay.flows.delivery.answer_sources import answered_here
+from assay.flows.delivery.answerers import answered_here
 from assay.flows.delivery.measure_proof import capabilities_to_cover, rule_facts
 from assay.flows.delivery.query_types import load_queries
 from assay.flows.delivery.rule_rows import load_registry

@@ -3,9 +3,12 @@
 from types import MappingProxyType
 
 from assay.flows.claims.approve_claims import require_approver, settle_claims
-from assay.flows.delivery.settle_certification import settle_certification
-from assay.flows.delivery.settle_proposal import settle_proposal
-from assay.flows.delivery.settle_rootcause import read_conclusion, settle_rootcause
+from assay.flows.delivery.settle_rootcause import (
+    read_conclusion,
+    settle_certification,
+    settle_proposal,
+    settle_rootcause,
+)
 from assay.flows.identity.tiers import apply_tier, refuse_own_tier
 from assay.flows.model.activate_model import put_model_in_use
 from assay.flows.registry.restore_switch import open_latch

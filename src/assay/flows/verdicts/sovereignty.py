@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.delivery.webhook import Webhook, parse_webhook_url
-from assay.flows.delivery.keep_webhooks import list_webhooks
+from assay.flows.delivery.webhooks import list_webhooks
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.verdicts import NoReasonerError, SovereigntyError, SubstitutedWeightsError
 from assay.flows.identity.authenticate import authenticate_in, require_session

@@ -11,12 +11,12 @@ from assay.delivery.suggestion import HeldOut
 from assay.flows.delivery.answers import AnswerDetail
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.deliver_answer import AnsweredQuestion
-from assay.flows.delivery.forward_outcome import Forwarded
-from assay.flows.delivery.keep_webhooks import AddedWebhook
+from assay.flows.delivery.peers import Forwarded
 from assay.flows.delivery.recount_rules import Recount
 from assay.flows.delivery.root_causes import ShownItem
 from assay.flows.delivery.rules import ShownRuleRecord
 from assay.flows.delivery.trace import ShownTrace
+from assay.flows.delivery.webhooks import AddedWebhook
 from assay.flows.request import BulkLine
 from assay.flows.review.answer_desk import DeskAnswer
 from assay.kernel.instant import render_instant

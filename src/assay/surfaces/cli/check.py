@@ -12,7 +12,7 @@ from assay.surfaces.cli.acting import plain
 from assay.surfaces.cli.output import Call, Command
 
 if TYPE_CHECKING:
-    from assay.flows.delivery.delivery_probe import Probe
+    from assay.flows.delivery.check_delivery import Probe
 
 _HONEST_NO = 1
 
@@ -100,7 +100,7 @@ def _check_service(url: str, profile: Profile, registry: str | None, agent_key: 
 
 
 def _probe(credential: str | None, session: str | None, floored: str | None, question: str, patience: float) -> "Probe":
-    from assay.flows.delivery.delivery_probe import Probe
+    from assay.flows.delivery.check_delivery import Probe
     from assay.kernel.json_text import parse_json
 
     return Probe(

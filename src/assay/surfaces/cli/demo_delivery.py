@@ -12,15 +12,24 @@ from assay.delivery.level import Level
 from assay.delivery.plugin import Category
 from assay.delivery.rule import RuleId
 from assay.flows.delivery.answerers import Answerers
-from assay.flows.delivery.certify_rule import CertifyRule, RequestCertification, ask_certification, certify_rule
-from assay.flows.delivery.conclude_rootcause import ConcludeRootCause
 from assay.flows.delivery.deliver_answer import AnsweredQuestion, AskQuestion, ask
 from assay.flows.delivery.measure_proof import MeasureProof, measure_proof
 from assay.flows.delivery.query_types import RegisterQuery, register_query
 from assay.flows.delivery.recount_rules import RecountRules, recount_rules
 from assay.flows.delivery.report_outcome import ReportOutcome, outcome
-from assay.flows.delivery.root_causes import ShownItem, ShowRootCause, root_cause
-from assay.flows.delivery.rules import GrantReporter, RegisterRule, ShowRule, grant_reporter, register_rule, rule
+from assay.flows.delivery.root_causes import ConcludeRootCause, ShownItem, ShowRootCause, root_cause
+from assay.flows.delivery.rules import (
+    CertifyRule,
+    GrantReporter,
+    RegisterRule,
+    RequestCertification,
+    ShowRule,
+    ask_certification,
+    certify_rule,
+    grant_reporter,
+    register_rule,
+    rule,
+)
 from assay.flows.delivery.trace import ShowTrace, trace
 from assay.flows.delivery.training import captured_pairs
 from assay.flows.identity.authenticate import authenticate

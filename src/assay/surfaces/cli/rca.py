@@ -39,7 +39,7 @@ def _train(call: Call, size: int | None, tenant: str | None) -> None:
     The trainer is this node's judge unless `delivery.trainer` is `none`; it learns from pairs about its own cases. What
     it made is measured and on record; a person puts it into use with `assay model activate`.
     """
-    from assay.flows.delivery.train_pairs import list_jobs, run_training, trigger_training
+    from assay.flows.delivery.training import list_jobs, run_training, trigger_training
 
     with call.open_node(writable=True) as (tools, config):
         tenant_id, now = call.tenant_of(config, tenant), tools.clock.now()

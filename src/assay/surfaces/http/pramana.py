@@ -18,7 +18,7 @@ from assay.delivery.state import PramanaState
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.deliver_answer import AskQuestion
 from assay.flows.delivery.emit_event import EmitEvent, Emitted, SenseSignal
-from assay.flows.delivery.forward_outcome import Forwarded, ForwardOutcome
+from assay.flows.delivery.peers import Forwarded, ForwardOutcome
 from assay.flows.delivery.report_outcome import PhalaSignal, ReportOutcome
 from assay.flows.delivery.resume_answer import ResumeAnswer
 from assay.flows.delivery.service_state import ShowTrust, show_state

@@ -3,7 +3,7 @@
 import structlog
 
 from assay.flows.delivery.tend_delivery import tend_delivery
-from assay.flows.delivery.train_pairs import run_training
+from assay.flows.delivery.training import run_training
 from assay.kernel.ids import TenantId
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.rounds import for_each_tenant

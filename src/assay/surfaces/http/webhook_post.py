@@ -12,8 +12,7 @@ import structlog
 from assay.adapters.bus.inprocess import Bus, Subscription
 from assay.adapters.webhooks.sender import HttpWebhookSender
 from assay.delivery.webhook import Webhook
-from assay.flows.delivery.keep_webhooks import cursor_name, list_webhooks
-from assay.flows.delivery.post_webhook import Interrupted, post_due, post_event
+from assay.flows.delivery.webhooks import Interrupted, cursor_name, list_webhooks, post_due, post_event
 from assay.kernel.ids import TenantId
 from assay.ports.events import OutboxEvent
 from assay.ports.webhook_sender import WebhookSender

@@ -1,9 +1,11 @@
-"""What was learnt from people's conclusions so far, for each tenant of this process; gone with it, and learnt again."""
+"""Suggest the category of a root cause by what people concluded so far; one model for each tenant of this process."""
 
 import threading
 
 from assay.delivery.categorise import CategoryModel
 from assay.delivery.pair import TrainingPair
+from assay.delivery.suggestion import CategorySuggestion
+from assay.delivery.workitem import WorkItem
 from assay.flows.delivery.delivery_entry import read_text
 from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
@@ -28,3 +30,12 @@ class CategoryShelf:
                 through = rows[-1].sequence_number
                 self._models[tenant_id] = (model, through)
             return model
+
+
+def suggest_category(
+    shelf: CategoryShelf, unit: Unit, tenant_id: TenantId, item: WorkItem
+) -> CategorySuggestion | None:
+    """None until people have concluded enough. From the same texts as a pair is learnt and measured by."""
+    contexts = [f"{one.outcome} {one.query_context or ''}" for one in item.contexts]
+    texts = [item.judged, item.original_response, *contexts]
+    return shelf.up_to_date(unit, tenant_id).suggest(item.rule.rule_id, texts)
