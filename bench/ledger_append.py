@@ -25,6 +25,7 @@ from unittest.mock import patch
 
 from assay.adapters.sqlite import database as sqlite_database
 from assay.adapters.sqlite.database import SqliteDatabase
+from assay.facts.table import PROJECTOR
 from assay.kernel.ids import parse_tenant_id
 from assay.kernel.instant import parse_instant
 from assay.kernel.ledger import Draft, EntryKind, draft_entry
@@ -152,7 +153,7 @@ _Callers = Callable[[SqliteDatabase, list[float]], None]
 
 
 def _ours(path: Path, callers: _Callers, *, unsafe_synchronous_off: bool = False) -> _Run:
-    database = SqliteDatabase(path, at=_AT, unsafe_synchronous_off=unsafe_synchronous_off)
+    database = SqliteDatabase(path, PROJECTOR, at=_AT, unsafe_synchronous_off=unsafe_synchronous_off)
     try:
         return _timed(partial(callers, database))
     finally:
@@ -219,7 +220,7 @@ def _timed(work: Callable[[list[float]], object]) -> _Run:
 
 def _rows(home: Path) -> list[tuple[object, ...]]:
     """What the peer has to write: rows that we made before."""
-    database = SqliteDatabase(home / "rows.db", at=_AT)
+    database = SqliteDatabase(home / "rows.db", PROJECTOR, at=_AT)
     try:
         for pending in [database.submit(_draft(number)) for number in range(_ROWS)]:
             pending.result()

@@ -13,6 +13,7 @@ from msgspec import Raw
 
 from assay.adapters.postgres.database import PostgresDatabase
 from assay.adapters.postgres.provision import provision
+from assay.facts.table import PROJECTOR
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import parse_tenant_id
 from assay.kernel.instant import parse_instant
@@ -59,7 +60,7 @@ def _verdict(number: int) -> Draft:
 def _figure(cluster: PostgresCluster, what: str, draft: Callable[[int], Draft]) -> Figure:
     name = cluster.create_database()
     provision(cluster.dsn(name), at=_AT)
-    database = PostgresDatabase(cluster.dsn(name, "assay_app"))
+    database = PostgresDatabase(cluster.dsn(name, "assay_app"), PROJECTOR)
     drafts = [draft(number) for number in range(_BATCH)]
     try:
         # One batch tells the peer which rows it has to send.
@@ -85,7 +86,7 @@ def _figure(cluster: PostgresCluster, what: str, draft: Callable[[int], Draft]) 
 def _append(database: PostgresDatabase, drafts: list[Draft]) -> None:
     def work(unit: object) -> None:
         for draft in drafts:
-            unit.ledger.append(draft)  # type: ignore[attr-defined]  # a unit of work
+            unit.record(draft)  # type: ignore[attr-defined]  # a unit of work
 
     database.write(work)
 

@@ -13,6 +13,7 @@ from msgspec import Raw
 
 from assay.adapters.bus.inprocess import Bus, BusClosedError, SubscriptionTakenError
 from assay.adapters.sqlite.database import SqliteDatabase
+from assay.facts.table import PROJECTOR
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind, Event, draft_entry
@@ -31,8 +32,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from assay.adapters.bus.inprocess import Bus
 from assay.adapters.sqlite.database import SqliteDatabase
+from assay.facts.table import PROJECTOR
 
-database = SqliteDatabase(Path(sys.argv[1]), at=datetime(2026, 3, 1, 12, tzinfo=UTC))
+database = SqliteDatabase(Path(sys.argv[1]), PROJECTOR, at=datetime(2026, 3, 1, 12, tzinfo=UTC))
 
 def handler(event):
     print(event.position, flush=True)
@@ -52,7 +54,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def database(path: Path) -> Iterator[SqliteDatabase]:
-    opened = SqliteDatabase(path, at=_AT)
+    opened = SqliteDatabase(path, PROJECTOR, at=_AT)
     yield opened
     opened.close()
 
@@ -185,7 +187,7 @@ def test_a_slow_subscriber_never_slows_an_append(database: SqliteDatabase) -> No
 
 def test_a_process_that_dies_before_confirming_gets_the_event_again(path: Path) -> None:
     """The handler did its work and the process was gone before the cursor moved: delivered again, in order."""
-    database = SqliteDatabase(path, at=_AT)
+    database = SqliteDatabase(path, PROJECTOR, at=_AT)
     _append(database, 3)
     database.close()
     done = subprocess.run(
@@ -196,7 +198,7 @@ def test_a_process_that_dies_before_confirming_gets_the_event_again(path: Path) 
         timeout=60,
     )
     assert (done.returncode, done.stdout.split()) == (9, ["1", "2"])
-    database = SqliteDatabase(path, at=_AT)
+    database = SqliteDatabase(path, PROJECTOR, at=_AT)
     heard, bus = _Heard(), Bus(database)
     bus.subscribe("mailer", _ACME, heard)
     until(lambda: heard.positions[-1:] == [3])
@@ -208,7 +210,7 @@ def test_a_process_that_dies_before_confirming_gets_the_event_again(path: Path) 
 
 def test_a_restart_goes_on_after_the_cursor(path: Path) -> None:
     """What was confirmed is not delivered again."""
-    database = SqliteDatabase(path, at=_AT)
+    database = SqliteDatabase(path, PROJECTOR, at=_AT)
     _append(database, 3)
     heard, bus = _Heard(), Bus(database)
     bus.subscribe("mailer", _ACME, heard)
@@ -216,7 +218,7 @@ def test_a_restart_goes_on_after_the_cursor(path: Path) -> None:
     bus.close()
     _append(database, 2)
     database.close()
-    database = SqliteDatabase(path, at=_AT)
+    database = SqliteDatabase(path, PROJECTOR, at=_AT)
     again, bus = _Heard(), Bus(database)
     bus.subscribe("mailer", _ACME, again)
     until(lambda: len(again.positions) == 2)
@@ -244,7 +246,7 @@ def test_a_closed_bus_takes_no_subscriber(database: SqliteDatabase) -> None:
 
 def test_a_closed_database_ends_the_subscriber(path: Path) -> None:
     """The order should be the other way round, and still nothing hangs."""
-    database = SqliteDatabase(path, at=_AT)
+    database = SqliteDatabase(path, PROJECTOR, at=_AT)
     heard, bus = _Heard(), Bus(database)
     subscription = bus.subscribe("mailer", _ACME, heard)
     _append(database, 1)

@@ -22,6 +22,7 @@ from assay.adapters.postgres.server import pin_durability
 from assay.adapters.postgres.session import PostgresSession
 from assay.adapters.sql.errors import CannotOpenError
 from assay.adapters.sql.migrate import load_migrations
+from assay.facts.table import PROJECTOR
 from assay.kernel.commitment import Disclosure
 from assay.kernel.ledger import prepare
 from tests.contract._kit import AT, PostgresKit, refused
@@ -55,7 +56,7 @@ def kit(postgres_cluster: PostgresCluster) -> PostgresKit:
 
 @pytest.fixture
 def database(kit: PostgresKit) -> Iterator[PostgresDatabase]:
-    opened = PostgresDatabase(kit.dsn)
+    opened = PostgresDatabase(kit.dsn, PROJECTOR)
     yield opened
     opened.close()
 
@@ -98,7 +99,7 @@ def test_provisioning_takes_back_what_was_granted_by_hand(kit: PostgresKit) -> N
 def test_a_reader_has_a_role_of_its_own_and_may_not_write(kit: PostgresKit, database: PostgresDatabase) -> None:
     database.append(note())
     provision(kit.cluster.dsn(kit.name), at=AT, reader_role="assay_reader")
-    reader = PostgresDatabase(kit.cluster.dsn(kit.name, "assay_reader"), writable=False)
+    reader = PostgresDatabase(kit.cluster.dsn(kit.name, "assay_reader"), PROJECTOR, writable=False)
     assert len(entries_of(reader)) == 1
     reader.close()
     insert = "INSERT INTO assay.settlement VALUES ('a', 'b', 'c')"
@@ -128,7 +129,7 @@ def test_provisioning_without_the_rights_is_refused_in_our_words(kit: PostgresKi
 def test_a_database_that_was_not_provisioned_is_not_ours(postgres_cluster: PostgresCluster, *, writable: bool) -> None:
     name = postgres_cluster.create_database()
     with refused("store.cannot_open"):
-        PostgresDatabase(postgres_cluster.dsn(name), writable=writable)
+        PostgresDatabase(postgres_cluster.dsn(name), PROJECTOR, writable=writable)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_a_database_that_was_not_provisioned_is_not_ours(postgres_cluster: Postg
 )
 def test_a_server_that_is_not_there_is_refused_in_our_words(dsn: str, code: str) -> None:
     with refused(code):
-        PostgresDatabase(dsn)
+        PostgresDatabase(dsn, PROJECTOR)
 
 
 def test_a_host_that_vanished_is_noticed_within_half_a_minute(kit: PostgresKit) -> None:
@@ -175,7 +176,7 @@ def test_a_host_that_vanished_is_noticed_within_half_a_minute(kit: PostgresKit) 
 def test_a_password_is_never_in_a_refusal(dsn: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Neither in our words nor in the library's, which a traceback would show as their cause."""
     with pytest.raises(CannotOpenError) as caught:
-        PostgresDatabase(dsn)
+        PostgresDatabase(dsn, PROJECTOR)
     assert "SECRET" not in "".join(traceback.format_exception_only(caught.value))
     assert "SECRET" not in str(caught.value.__cause__)
     assert main([dsn]) in {2, 4}
@@ -183,7 +184,7 @@ def test_a_password_is_never_in_a_refusal(dsn: str, capsys: pytest.CaptureFixtur
 
 
 def test_the_place_of_a_database_is_shown_without_what_opens_it(kit: PostgresKit) -> None:
-    database = PostgresDatabase(f"{kit.dsn}{'&' if '?' in kit.dsn else '?'}password=SECRET")
+    database = PostgresDatabase(f"{kit.dsn}{'&' if '?' in kit.dsn else '?'}password=SECRET", PROJECTOR)
     assert "SECRET" not in repr(database.facts())
     database.close()
 
@@ -191,8 +192,8 @@ def test_the_place_of_a_database_is_shown_without_what_opens_it(kit: PostgresKit
 def test_a_superuser_is_too_strong_to_write_unless_told_so_by_name(kit: PostgresKit) -> None:
     dsn = kit.cluster.dsn(kit.name)
     with refused("store.strong_role"):
-        PostgresDatabase(dsn)
-    database = PostgresDatabase(dsn, unsafe_strong_role=True)
+        PostgresDatabase(dsn, PROJECTOR)
+    database = PostgresDatabase(dsn, PROJECTOR, unsafe_strong_role=True)
     assert database.append(note()).sequence_number == 1
     database.close()
 
@@ -203,7 +204,7 @@ def test_a_role_that_may_become_the_owner_is_too_strong(kit: PostgresKit) -> Non
     kit.force("GRANT assay_owner TO climber")
     try:
         with refused("store.strong_role"):
-            PostgresDatabase(kit.cluster.dsn(kit.name, "climber"))
+            PostgresDatabase(kit.cluster.dsn(kit.name, "climber"), PROJECTOR)
     finally:
         kit.force("REVOKE assay_owner FROM climber")
 
@@ -211,10 +212,10 @@ def test_a_role_that_may_become_the_owner_is_too_strong(kit: PostgresKit) -> Non
 def test_a_server_that_does_not_flush_is_refused_unless_told_so_by_name(kit: PostgresKit) -> None:
     kit.cluster.execute(kit.name, f'ALTER DATABASE "{kit.name}" SET synchronous_commit = off')
     with refused("store.unsafe_server"):
-        PostgresDatabase(kit.dsn)
-    PostgresDatabase(kit.dsn, unsafe_durability_off=True).close()
+        PostgresDatabase(kit.dsn, PROJECTOR)
+    PostgresDatabase(kit.dsn, PROJECTOR, unsafe_durability_off=True).close()
     kit.cluster.execute(kit.name, f'ALTER DATABASE "{kit.name}" RESET synchronous_commit')
-    PostgresDatabase(kit.dsn).close()
+    PostgresDatabase(kit.dsn, PROJECTOR).close()
 
 
 @pytest.mark.parametrize("setting", ["fsync", "full_page_writes"])
@@ -227,8 +228,8 @@ def test_a_server_that_a_crash_may_damage_is_refused(setting: str) -> None:
         cluster.execute("postgres", f"ALTER SYSTEM SET {setting} = off")
         cluster.restart()
         with refused("store.unsafe_server"):
-            PostgresDatabase(kit.dsn)
-        PostgresDatabase(kit.dsn, writable=False).close()
+            PostgresDatabase(kit.dsn, PROJECTOR)
+        PostgresDatabase(kit.dsn, PROJECTOR, writable=False).close()
     finally:
         cluster.close()
 
@@ -236,12 +237,12 @@ def test_a_server_that_a_crash_may_damage_is_refused(setting: str) -> None:
 def test_a_writer_that_has_just_closed_is_in_nobodys_way(kit: PostgresKit) -> None:
     """The server may take a moment longer to notice; a writer that stays is still respected."""
     for number in range(1, 11):
-        database = PostgresDatabase(kit.dsn)
+        database = PostgresDatabase(kit.dsn, PROJECTOR)
         assert database.append(note()).sequence_number == number
         database.close()
-    database = PostgresDatabase(kit.dsn)
+    database = PostgresDatabase(kit.dsn, PROJECTOR)
     with refused("store.writer_held"):
-        PostgresDatabase(kit.dsn)
+        PostgresDatabase(kit.dsn, PROJECTOR)
     database.close()
 
 
@@ -263,7 +264,7 @@ def test_a_lost_connection_stops_the_writer_and_frees_the_chain(kit: PostgresKit
     with refused("store.writer_stopped"):
         database.append(note(3))
     assert len(entries_of(database)) == 1
-    successor = PostgresDatabase(kit.dsn)
+    successor = PostgresDatabase(kit.dsn, PROJECTOR)
     assert successor.append(note(4)).sequence_number == 2
     verify_chain(entries_of(successor))
     successor.close()
@@ -296,7 +297,7 @@ def test_a_row_too_long_for_the_servers_index_costs_its_caller_and_nobody_else(d
 def test_a_connection_lost_inside_a_unit_acknowledges_nothing(kit: PostgresKit, database: PostgresDatabase) -> None:
     def work(unit: object) -> None:
         _kill_sessions(kit, "assay writer")
-        unit.ledger.append(note(1))  # type: ignore[attr-defined]  # a unit of work
+        unit.record(note(1))  # type: ignore[attr-defined]  # a unit of work
 
     with refused("store.commit_failed", "store.connection_lost", "store.transaction_lost"):
         database.write(work)
@@ -371,7 +372,7 @@ def test_a_stream_that_outlives_its_read_says_so(database: PostgresDatabase) -> 
 
 def test_the_location_shows_no_password(kit: PostgresKit) -> None:
     dsn = kit.dsn.replace("assay_app@", "assay_app:geheim@")
-    database = PostgresDatabase(dsn, writable=False)
+    database = PostgresDatabase(dsn, PROJECTOR, writable=False)
     facts = database.facts()
     database.close()
     assert "geheim" not in repr(facts)

@@ -18,6 +18,7 @@ from assay.adapters.sqlite import session
 from assay.adapters.sqlite.database import SqliteDatabase
 from assay.adapters.sqlite.session import SqliteSession, open_connection, translate_error
 from assay.adapters.writer_lock import find_lock_holder
+from assay.facts.table import PROJECTOR
 from assay.kernel.commitment import Disclosure
 from assay.kernel.errors import Blame
 from tests.contract._kit import AT, SqliteKit, refused
@@ -30,7 +31,7 @@ _SECRET = Disclosure(pointer="/name", salt="ab" * 16, value=Raw(b'"Amira Example
 def test_a_missing_file_is_not_made_by_reading(tmp_path: Path) -> None:
     path = tmp_path / "nothing.db"
     with refused("store.cannot_open"):
-        SqliteDatabase(path, at=None, writable=False)
+        SqliteDatabase(path, PROJECTOR, at=None, writable=False)
     assert not path.exists()
 
 
@@ -39,7 +40,7 @@ def test_a_database_that_was_moved_away_is_not_replaced_and_its_log_is_kept(tmp_
     path, log = tmp_path / "a.db", tmp_path / "a.db-wal"
     log.write_bytes(b"commits")
     with refused("store.cannot_open"):
-        SqliteDatabase(path, at=AT, must_exist=True)
+        SqliteDatabase(path, PROJECTOR, at=AT, must_exist=True)
     assert not path.exists()
     assert log.read_bytes() == b"commits"
 
@@ -48,14 +49,14 @@ def test_a_file_that_others_lock_cannot_be_opened_now(tmp_path: Path, monkeypatc
     """Not the operator's doing, and over in a while: whoever supervises us shall try again."""
     monkeypatch.setattr(session, "_BUSY_MILLISECONDS", 10)
     path = tmp_path / "a.db"
-    SqliteDatabase(path, at=AT).close()
+    SqliteDatabase(path, PROJECTOR, at=AT).close()
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(UnavailableError) as told:
-        SqliteDatabase(path, at=AT)
+        SqliteDatabase(path, PROJECTOR, at=AT)
     assert (told.value.code, told.value.blame) == ("store.unavailable", Blame.OURS)
     other.close()
-    SqliteDatabase(path, at=AT).close()
+    SqliteDatabase(path, PROJECTOR, at=AT).close()
 
 
 def test_a_copy_on_a_read_only_medium_is_read_and_nothing_is_laid_beside_it(
@@ -63,19 +64,19 @@ def test_a_copy_on_a_read_only_medium_is_read_and_nothing_is_laid_beside_it(
 ) -> None:
     """An auditor's copy: SQLite would want to make its index there. Commits that only a log holds are not left out."""
     path = tmp_path / "kept.db"
-    written = SqliteDatabase(path, at=AT)
+    written = SqliteDatabase(path, PROJECTOR, at=AT)
     written.append(note(1))
     written.close()
     medium = SimpleNamespace(f_flag=os.ST_RDONLY)
     monkeypatch.setattr(os, "statvfs", lambda _: medium)
-    kept = SqliteDatabase(path, at=None, writable=False)
+    kept = SqliteDatabase(path, PROJECTOR, at=None, writable=False)
     assert [one.sequence_number for one in entries_of(kept)] == [1]
     assert kept.facts().settings == {"journal_mode": "wal", "synchronous": "FULL"}
     kept.close()
     assert [one.name for one in tmp_path.iterdir() if one.name.endswith(("-shm", "-wal"))] == []
     (tmp_path / "kept.db-wal").write_bytes(b"not in it yet")
     with refused("store.cannot_open"):
-        SqliteDatabase(path, at=None, writable=False)
+        SqliteDatabase(path, PROJECTOR, at=None, writable=False)
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) ->
     before = path.read_bytes()
     for writable in (True, False):
         with refused("store.cannot_open"):
-            SqliteDatabase(path, at=AT, writable=writable)
+            SqliteDatabase(path, PROJECTOR, at=AT, writable=writable)
     assert path.read_bytes() == before
 
 
@@ -94,7 +95,7 @@ def test_a_database_of_somebody_else_cannot_be_read_as_ours(tmp_path: Path) -> N
         connection.execute("CREATE TABLE theirs (n INTEGER)")
     connection.close()
     with refused("store.cannot_open"):
-        SqliteDatabase(path, at=AT, writable=False)
+        SqliteDatabase(path, PROJECTOR, at=AT, writable=False)
 
 
 def test_a_database_of_somebody_else_with_a_table_in_our_way_is_left_as_it_was(tmp_path: Path) -> None:
@@ -103,7 +104,7 @@ def test_a_database_of_somebody_else_with_a_table_in_our_way_is_left_as_it_was(t
         connection.execute("CREATE TABLE settlement (n INTEGER)")
     connection.close()
     with refused("store.cannot_open"):
-        SqliteDatabase(path, at=AT)
+        SqliteDatabase(path, PROJECTOR, at=AT)
     with sqlite3.connect(path) as connection:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     connection.close()
@@ -112,21 +113,21 @@ def test_a_database_of_somebody_else_with_a_table_in_our_way_is_left_as_it_was(t
 
 def test_a_writer_needs_the_time_of_opening(tmp_path: Path) -> None:
     with refused("store.cannot_open"):
-        SqliteDatabase(tmp_path / "a.db", at=None)
+        SqliteDatabase(tmp_path / "a.db", PROJECTOR, at=None)
 
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     with refused("store.cannot_open"):
-        SqliteDatabase(tmp_path / "no" / "a.db", at=AT)
+        SqliteDatabase(tmp_path / "no" / "a.db", PROJECTOR, at=AT)
 
 
 def test_the_lock_file_is_private_and_freed_when_opening_fails(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     path.write_bytes(b"no database" * 100)
     with refused("store.cannot_open"):
-        SqliteDatabase(path, at=AT)
+        SqliteDatabase(path, PROJECTOR, at=AT)
     path.unlink()
-    SqliteDatabase(path, at=AT).close()
+    SqliteDatabase(path, PROJECTOR, at=AT).close()
     assert stat.S_IMODE(path.with_name("a.db.writer").stat().st_mode) == 0o600
 
 
@@ -147,14 +148,14 @@ def test_the_settings_that_durability_rests_on_are_in_force(tmp_path: Path) -> N
 
 
 def test_durability_can_be_given_up_only_by_its_name(tmp_path: Path) -> None:
-    database = SqliteDatabase(tmp_path / "a.db", at=AT, unsafe_synchronous_off=True)
+    database = SqliteDatabase(tmp_path / "a.db", PROJECTOR, at=AT, unsafe_synchronous_off=True)
     assert database._connection.execute("PRAGMA synchronous").fetchone() == (0,)
     database.close()
 
 
 def test_a_program_that_keeps_the_file_locked_costs_one_batch_and_not_the_writer(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    database = SqliteDatabase(path, at=AT)
+    database = SqliteDatabase(path, PROJECTOR, at=AT)
     database._connection.execute("PRAGMA busy_timeout = 50")
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -169,7 +170,7 @@ def test_a_program_that_keeps_the_file_locked_costs_one_batch_and_not_the_writer
 def test_erased_values_leave_the_file(tmp_path: Path) -> None:
     """The pages are overwritten and the write-ahead log is emptied."""
     path = tmp_path / "a.db"
-    database = SqliteDatabase(path, at=AT)
+    database = SqliteDatabase(path, PROJECTOR, at=AT)
     database.append(note(disclosures=(_SECRET,)))
     database.write(lambda unit: unit.ledger.erase(ACME, 1, None))
     assert database.scrub()
@@ -182,7 +183,7 @@ def test_erased_values_leave_the_file(tmp_path: Path) -> None:
 @contextmanager
 def _erased_beside_a_reader(path: Path) -> Iterator[tuple[SqliteDatabase, sqlite3.Connection]]:
     """A value was erased while somebody looks at the state before, as another process may."""
-    database = SqliteDatabase(path, at=AT)
+    database = SqliteDatabase(path, PROJECTOR, at=AT)
     database.append(note(disclosures=(_SECRET,)))
     reader = sqlite3.connect(path, isolation_level=None)
     reader.execute("BEGIN")
@@ -231,7 +232,7 @@ def test_what_could_not_be_scrubbed_is_scrubbed_by_whoever_opens_next(tmp_path: 
         database.close()
         assert _is_readable(tmp_path)
         reader.execute("ROLLBACK")
-        again = SqliteDatabase(path, at=AT)
+        again = SqliteDatabase(path, PROJECTOR, at=AT)
         assert not _is_readable(tmp_path)
         again.close()
 
@@ -239,7 +240,7 @@ def test_what_could_not_be_scrubbed_is_scrubbed_by_whoever_opens_next(tmp_path: 
 def test_the_files_are_private_whatever_the_umask_says(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:
-        database = SqliteDatabase(tmp_path / "a.db", at=AT)
+        database = SqliteDatabase(tmp_path / "a.db", PROJECTOR, at=AT)
         database.append(note())
     finally:
         os.umask(before)
@@ -249,18 +250,18 @@ def test_the_files_are_private_whatever_the_umask_says(tmp_path: Path) -> None:
 
 
 def test_a_link_to_the_file_is_the_same_database_with_the_same_writer(tmp_path: Path) -> None:
-    database = SqliteDatabase(tmp_path / "a.db", at=AT)
+    database = SqliteDatabase(tmp_path / "a.db", PROJECTOR, at=AT)
     link = tmp_path / "link.db"
     link.symlink_to(tmp_path / "a.db")
     with refused("store.writer_held"):
-        SqliteDatabase(link, at=AT)
+        SqliteDatabase(link, PROJECTOR, at=AT)
     assert find_lock_holder(link) == os.getpid()
     database.close()
 
 
 @pytest.mark.parametrize(("unsafe", "name"), [(True, "OFF"), (False, "FULL")])
 def test_the_facts_tell_the_setting_in_force(tmp_path: Path, *, unsafe: bool, name: str) -> None:
-    database = SqliteDatabase(tmp_path / "a.db", at=AT, unsafe_synchronous_off=unsafe)
+    database = SqliteDatabase(tmp_path / "a.db", PROJECTOR, at=AT, unsafe_synchronous_off=unsafe)
     assert database.facts().settings == {"journal_mode": "wal", "synchronous": name}
     database.close()
 
@@ -323,10 +324,10 @@ def test_an_error_without_a_number_is_still_one_of_ours() -> None:
 
 
 def test_readers_of_a_closed_database_give_their_connections_back(tmp_path: Path) -> None:
-    database = SqliteDatabase(tmp_path / "a.db", at=AT)
+    database = SqliteDatabase(tmp_path / "a.db", PROJECTOR, at=AT)
     database.append(note())
     database.read(lambda _unit: database.close())
     assert not database._readers
-    again = SqliteDatabase(tmp_path / "a.db", at=AT, writable=False)
+    again = SqliteDatabase(tmp_path / "a.db", PROJECTOR, at=AT, writable=False)
     assert len(entries_of(again)) == 1
     again.close()

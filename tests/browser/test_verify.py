@@ -175,7 +175,7 @@ def test_only_the_output_that_the_entry_names_passes_for_it(page: Page, scene: S
 def _with_output(scene: Served, kind: EntryKind, said: bytes, shown: bytes) -> bytes:
     """A proof of an entry about what was said, with what is shown as the output."""
     draft = draft_entry(TENANT, kind, {"output_hash": digest_of(said)}, at=scene.tools.clock.now())
-    number = scene.tools.database.write(lambda unit: unit.ledger.append(draft)).sequence_number
+    number = scene.tools.database.write(lambda unit: unit.record(draft)).sequence_number
     scene.checkpoint()
     attached = Attachment(kind=OUTPUT_ATTACHMENT, name="a.json", sha256=digest_of(shown), content=shown)
     return render_bundle(prove_record(scene.tools, TENANT, number, attachments=(attached,)))

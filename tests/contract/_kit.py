@@ -15,6 +15,7 @@ import pytest
 from assay.adapters.postgres.database import PostgresDatabase
 from assay.adapters.postgres.provision import provision
 from assay.adapters.sqlite.database import SqliteDatabase
+from assay.facts.table import PROJECTOR
 from assay.kernel.errors import Error
 from assay.kernel.instant import parse_instant
 from assay.ports.database import Database
@@ -28,6 +29,7 @@ _ELSEWHERE = """
 import sys
 sys.path[:0] = {path!r}
 from pathlib import Path
+from assay.facts.table import PROJECTOR
 from assay.kernel.errors import Error
 from assay.kernel.instant import parse_instant
 {imports}
@@ -81,12 +83,13 @@ class SqliteKit:
             shutil.copyfile(like, path)
 
     def open(self, *, writable: bool = True) -> Database:
-        return SqliteDatabase(self.path, at=AT, writable=writable)
+        return SqliteDatabase(self.path, PROJECTOR, at=AT, writable=writable)
 
     def open_elsewhere(self, *, writable: bool = True) -> str:
         return _run(
             "from assay.adapters.sqlite.database import SqliteDatabase",
-            f"SqliteDatabase(Path({str(self.path)!r}), at=parse_instant('2026-01-07T12:00:00Z'), writable={writable})",
+            f"SqliteDatabase(Path({str(self.path)!r}), PROJECTOR, at=parse_instant('2026-01-07T12:00:00Z'),"
+            f" writable={writable})",
         )
 
     def force(self, *statements: str) -> list[tuple[object, ...]]:
@@ -116,12 +119,12 @@ class PostgresKit:
         self.dsn = cluster.dsn(self.name, "assay_app")
 
     def open(self, *, writable: bool = True) -> Database:
-        return PostgresDatabase(self.dsn, at=AT, writable=writable)
+        return PostgresDatabase(self.dsn, PROJECTOR, at=AT, writable=writable)
 
     def open_elsewhere(self, *, writable: bool = True) -> str:
         return _run(
             "from assay.adapters.postgres.database import PostgresDatabase",
-            f"PostgresDatabase({self.dsn!r}, writable={writable})",
+            f"PostgresDatabase({self.dsn!r}, PROJECTOR, writable={writable})",
         )
 
     def force(self, *statements: str) -> list[tuple[object, ...]]:
@@ -138,3 +141,13 @@ def _run(imports: str, opening: str) -> str:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+def tamper(kit: Kit, *statements: str) -> None:
+    """Run statements with full rights: no trigger and no foreign key is in the way."""
+    if isinstance(kit, SqliteKit):
+        names = kit.force("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+        kit.force(*(f"DROP TRIGGER {name}" for (name,) in names), *statements)
+        return
+    tables = kit.force("SELECT DISTINCT event_object_table FROM information_schema.triggers")
+    kit.force(*(f"ALTER TABLE {name} DISABLE TRIGGER ALL" for (name,) in tables), *statements)

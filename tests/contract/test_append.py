@@ -140,7 +140,7 @@ def test_text_that_some_database_cannot_store_is_refused_before_it_reaches_the_q
     with refused("store.unstorable_text"):
         database.append(draft)
     with refused("store.unstorable_text"):
-        database.write(lambda unit: unit.ledger.append(draft))
+        database.write(lambda unit: unit.record(draft))
     assert database.append(note()).sequence_number == 1
 
 
@@ -183,7 +183,7 @@ def test_some_entries_are_found_at_once_also_those_of_the_same_unit(database: Da
     append_many(database, 5)
 
     def look(unit: Unit) -> None:
-        made = unit.ledger.append(note(9)).sequence_number
+        made = unit.record(note(9)).sequence_number
         found = unit.ledger.find_entries(ACME, [made, 2, 4, 2, 99])
         assert found == {number: unit.ledger.find_entry(ACME, number) for number in (2, 4, made)}
         assert unit.ledger.find_entries(ACME, []) == unit.ledger.find_entries(GLOBEX, [2]) == {}

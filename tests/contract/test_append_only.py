@@ -135,8 +135,8 @@ def _fill(database: Database) -> None:
         asked, key = ticket(), _api_key("a")
         secret = Disclosure(pointer="/a", salt="ab" * 16, value=Raw(b"1"))
         for number in range(300):
-            unit.ledger.append(note(number, events=1, disclosures=(secret,)))
-        recorded = unit.ledger.append(verdict())
+            unit.record(note(number, events=1, disclosures=(secret,)))
+        recorded = unit.record(verdict())
         unit.ledger.add_checkpoint(checkpoint(1, "note\n"))
         unit.keys.add(_endorsement(1), recorded)
         unit.transcripts.add(ACME, transcript())
@@ -380,8 +380,8 @@ def test_a_fold_mark_is_not_taken_away_nor_given_to_another_policy(filled: Kit) 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"sequence_number": "303"}, "chain broken"),
-        ({"sequence_number": "302", "previous_hash": "previous_hash"}, "chain broken"),
+        ({"sequence_number": "sequence_number + 2"}, "chain broken"),
+        ({"sequence_number": "sequence_number + 1", "previous_hash": "previous_hash"}, "chain broken"),
         ({"tenant_id": "'fresh'", "sequence_number": "1"}, "chain broken"),
         ({"tenant_id": "'fresh'", "sequence_number": "2"}, "chain broken"),
         ({"sequence_number": "0"}, "constraint|chain broken"),
@@ -401,13 +401,15 @@ def test_a_row_that_does_not_follow_is_refused(filled: Kit, change: dict[str, st
         "text",
     ]
     values = [change.get(name, "entry_hash" if name == "previous_hash" else name) for name in columns]
+    [(last,)] = filled.force("SELECT max(sequence_number) FROM ledger")
     statement = (
-        f"INSERT INTO ledger ({', '.join(columns)}) SELECT {', '.join(values)} FROM ledger WHERE sequence_number = 301"
+        f"INSERT INTO ledger ({', '.join(columns)}) SELECT {', '.join(values)} FROM ledger"
+        f" WHERE sequence_number = {last}"
     )
     _refused_by_storage(filled, statement, words)
     database = filled.open()
     verify_chain(entries_of(database))
-    assert database.append(note()).sequence_number == 302
+    assert database.append(note()).sequence_number == int(str(last)) + 1
     database.close()
 
 
@@ -441,8 +443,9 @@ def test_a_disclosure_is_kept_or_erased_and_never_changed(filled: Kit) -> None:
 def test_a_refusal_reaches_the_caller_of_a_unit_with_a_code(filled: Kit) -> None:
     """And the writer goes on, since only that unit was refused."""
     database = filled.open()
+    before = database.read(lambda unit: unit.ledger.head(ACME)).sequence_number
     for statement in ("UPDATE ledger SET kind = 'x'", "DELETE FROM transcript", "DELETE FROM ledger"):
         with refused("store.append_only" if filled.writer_may_try else "store.not_permitted"):
             database.write(lambda unit, sql=statement: unit._session.run(sql))  # type: ignore[misc]  # bound at once
-    assert database.append(note()).sequence_number == 302
+    assert database.append(note()).sequence_number == before + 1
     database.close()

@@ -110,7 +110,7 @@ def test_the_ledger_itself_says_what_was_decided_and_whose_turn_it_was(database:
     kinds = (EntryKind.CLAIMS_DECIDED, EntryKind.CLAIMS_DECIDED, EntryKind.NOTE)
     for kind, body in zip(kinds, (turned, spoken, turned), strict=True):
         draft = draft_entry(ACME, kind, body, at=AT)
-        database.write(lambda unit, draft=draft: unit.ledger.append(draft))  # type: ignore[misc]  # bound at once
+        database.write(lambda unit, draft=draft: unit.record(draft))  # type: ignore[misc]  # bound at once
     assert _ask(database, lambda store: store.logged_decisions(ACME, digest_of(b"a"))) == 2
     assert _ask(database, lambda store: store.logged_decisions(ACME, digest_of(b"z"))) == 0
     assert _ask(database, lambda store: store.logged_decisions(GLOBEX, digest_of(b"a"))) == 0

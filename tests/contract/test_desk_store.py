@@ -7,34 +7,33 @@ from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.ledger import Event
 from assay.ports.database import Database, Unit
+from assay.ports.desk_store import StoredAct, StoredEscalation
 from assay.review.escalate import Stage
 from assay.review.settle import settle
-from tests.contract._desk import TICKET, act, draft, escalation, held, lease, view
+from tests.contract._desk import TICKET, draft, held, lease, record_act, record_escalation, view
 from tests.contract._kit import AT, refused
 from tests.contract._records import ACME, ALICE, BOB, GLOBEX, answer_of, later, note, ticket
 
 OTHER = ticket(2).id
 
 
-def test_acts_come_back_in_the_order_of_their_entries_and_only_once(database: Database) -> None:
-    def add(unit: Unit) -> None:
-        for one in (act(3, BOB), act(1), act(2, ticket_id=OTHER)):
-            unit.desk.add_act(ACME, one)
-
-    database.write(add)
-    with refused("store.conflict"):
-        database.write(lambda unit: unit.desk.add_act(ACME, act(3)))
-    assert database.read(lambda unit: unit.desk.acts(ACME, TICKET)) == (act(1), act(3, BOB))
+def test_acts_come_back_in_the_order_of_their_entries(database: Database) -> None:
+    first, other, third = database.write(
+        lambda unit: (record_act(unit), record_act(unit, number=2), record_act(unit, BOB))
+    )
+    assert database.read(lambda unit: unit.desk.acts(ACME, TICKET)) == (first, third)
+    assert database.read(lambda unit: unit.desk.acts(ACME, OTHER)) == (other,)
     assert database.read(lambda unit: unit.desk.acts(GLOBEX, TICKET)) == ()
 
 
 def test_each_stage_is_told_once(database: Database) -> None:
-    database.write(lambda unit: unit.desk.add_escalation(ACME, escalation()))
+    near = database.write(record_escalation)
     with refused("store.conflict"):
-        database.write(lambda unit: unit.desk.add_escalation(ACME, escalation(entry=2)))
-    database.write(lambda unit: unit.desk.add_escalation(ACME, escalation(Stage.PASSED, 2)))
+        database.write(record_escalation)
+    passed = database.write(lambda unit: record_escalation(unit, Stage.PASSED))
     found = database.read(lambda unit: unit.desk.escalations(ACME, TICKET))
-    assert found == (escalation(), escalation(Stage.PASSED, 2))
+    assert found == (near, passed)
+    assert passed.sequence_number == near.sequence_number + 1
     assert database.read(lambda unit: unit.desk.escalations(GLOBEX, TICKET)) == ()
 
 
@@ -58,21 +57,20 @@ def test_what_is_about_many_tickets_is_read_at_once(database: Database) -> None:
     """As ticket by ticket, however many are asked about; one that is named twice, or not known, adds nothing."""
     asked = [TICKET, OTHER, TICKET, *(TicketId(f"tkt_{number:032x}") for number in range(700))]
 
-    def add(unit: Unit) -> None:
-        for one in (act(3, BOB), act(1), act(2, ticket_id=OTHER)):
-            unit.desk.add_act(ACME, one)
-        unit.desk.add_escalation(ACME, escalation())
+    def add(unit: Unit) -> tuple[StoredAct, StoredAct, StoredAct, StoredEscalation]:
+        recorded = record_act(unit), record_act(unit, number=2), record_act(unit, BOB), record_escalation(unit)
         for by, ticket_id in ((BOB, TICKET), (ALICE, TICKET), (ALICE, OTHER)):
             unit.desk.put_lease(ACME, lease(by, later(1), ticket_id=ticket_id))
+        return recorded
 
     def look(unit: Unit) -> None:
-        assert unit.desk.acts_on(ACME, asked) == (act(1), act(2, ticket_id=OTHER), act(3, BOB))
-        assert unit.desk.escalations_on(ACME, asked) == (escalation(),)
+        assert unit.desk.acts_on(ACME, asked) == (first, second, third)
+        assert unit.desk.escalations_on(ACME, asked) == (near,)
         assert unit.desk.leases_on(ACME, [TICKET]) == unit.desk.leases(ACME, TICKET)
         assert len(unit.desk.leases_on(ACME, asked)) == 3
         assert unit.desk.acts_on(ACME, []) == unit.desk.acts_on(GLOBEX, asked) == ()
 
-    database.write(add)
+    first, second, third, near = database.write(add)
     database.read(look)
 
 
@@ -114,7 +112,7 @@ def test_a_decided_ticket_is_cleared_of_leases_and_drafts_and_of_nothing_else(da
         unit.desk.save_draft(ACME, draft(BOB))
         unit.desk.put_lease(ACME, lease(ticket_id=OTHER))
         unit.desk.hold(ACME, held())
-        unit.desk.add_act(ACME, act())
+        record_act(unit)
         unit.desk.clear_ticket(ACME, TICKET)
 
     database.write(add)
@@ -200,7 +198,7 @@ def test_the_entries_about_a_ticket_are_found_by_it(database: Database) -> None:
         receipts = []
         for place, one in enumerate(drafts):
             events = (*one.events, about, about) if place in chosen else one.events
-            receipts.append(unit.ledger.append(replace(one, events=events)))
+            receipts.append(unit.record(replace(one, events=events)))
         return [receipts[1].sequence_number, receipts[4].sequence_number]
 
     expected = database.write(add)

@@ -142,7 +142,7 @@ def test_key_facts_come_back_in_the_order_they_were_added(database: Database) ->
     facts = (_endorsement(9), _retirement(5), _endorsement(3), _retirement(1))
 
     def add(unit: Unit, fact: Endorsement | Retirement) -> None:
-        unit.keys.add(fact, unit.ledger.append(note(1)))
+        unit.keys.add(fact, unit.record(note(1)))
 
     for fact in facts:
         database.write(lambda unit, fact=fact: add(unit, fact))  # type: ignore[misc]  # bound at once
@@ -173,7 +173,7 @@ def test_a_kept_checkpoint_says_what_its_note_says(database: Database) -> None:
 def test_texts_of_entries_are_found_many_at_once(database: Database) -> None:
     """However many are asked for; those that are not there are left out."""
     for number in range(4):
-        database.write(lambda unit, number=number: unit.ledger.append(note(number)))  # type: ignore[misc]  # bound at once
+        database.write(lambda unit, number=number: unit.record(note(number)))  # type: ignore[misc]  # bound at once
     expected = {entry.sequence_number: entry.text for entry in entries_of(database)}
     assert database.read(lambda unit: unit.ledger.texts(ACME, [2, 4, 2, 9])) == {2: expected[2], 4: expected[4]}
     assert database.read(lambda unit: unit.ledger.texts(ACME, range(1, 1200))) == expected
@@ -185,7 +185,7 @@ def test_texts_of_entries_are_found_many_at_once(database: Database) -> None:
 def test_entries_are_counted_so_that_a_gap_shows(database: Database) -> None:
     """As many as their numbers say, of this tenant alone; beyond the head there are none."""
     for number in range(4):
-        database.write(lambda unit, number=number: unit.ledger.append(note(number)))  # type: ignore[misc]  # bound at once
+        database.write(lambda unit, number=number: unit.record(note(number)))  # type: ignore[misc]  # bound at once
     assert database.read(lambda unit: unit.ledger.count(ACME, first=1, last=4)) == 4
     assert database.read(lambda unit: unit.ledger.count(ACME, first=2, last=9)) == 3
     assert database.read(lambda unit: unit.ledger.count(ACME, first=5, last=4)) == 0

@@ -96,7 +96,7 @@ def test_subscribers_are_told_after_the_commit_and_can_read_what_they_were_told_
 
 def test_entries_without_events_and_failed_units_are_no_news(database: Database) -> None:
     def fail(unit: Unit) -> None:
-        unit.ledger.append(note(events=5))
+        unit.record(note(events=5))
         raise ValueError
 
     with _subscribed(database) as news:

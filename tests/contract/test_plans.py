@@ -201,9 +201,9 @@ def _decide(database: Database, first: int, after: int) -> None:
         for number in range(first, after):
             turn = {"of": f"ai:{number % 7}", "position": number}
             body: dict[str, object] = {"bundle_hash": hash_of(str(number)), "turn": turn}
-            unit.ledger.append(draft_entry(ACME, EntryKind.CLAIMS_DECIDED, body, at=AT))
+            unit.record(draft_entry(ACME, EntryKind.CLAIMS_DECIDED, body, at=AT))
             for other in range(4):
-                unit.ledger.append(note(other))
+                unit.record(note(other))
 
     database.write(work)
 
@@ -216,7 +216,7 @@ def test_what_gates_hold_against_the_ledger_is_found_along_an_index(
 
     It counts its rows now and then, and keeps a plan until it does so again.
     """
-    database.write(lambda unit: [unit.ledger.append(note(number)) for number in range(counted or 0)])
+    database.write(lambda unit: [unit.record(note(number)) for number in range(counted or 0)])
     if counted is not None:
         kit.force("ANALYZE")
     decided = 0

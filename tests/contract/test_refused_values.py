@@ -31,7 +31,7 @@ def test_a_pointer_too_long_for_an_index_is_refused_before_it_reaches_the_queue(
     with refused("store.key_length"):
         database.submit(note(1, disclosures=(_secret(pointer),)))
     with refused("store.key_length"):
-        database.write(lambda unit: unit.ledger.append(note(1, disclosures=(_secret(pointer),))))
+        database.write(lambda unit: unit.record(note(1, disclosures=(_secret(pointer),))))
     longest = "/" + "x" * 1023
     assert database.append(note(2, disclosures=(_secret(longest),))).sequence_number == 1
     (kept,) = database.read(lambda unit: unit.ledger.disclosures(ACME, 1))
@@ -79,7 +79,7 @@ def test_two_disclosures_for_one_pointer_are_refused_before_they_reach_the_queue
 def test_the_text_of_an_escaped_u0000_is_kept_and_the_character_refused(database: Database) -> None:
     """JSON columns are parsed by the database: six characters that spell an escape are no U+0000."""
     spelt, said = ({"reasoning": text, "transcript_ref": "t"} for text in ("\\u0000", "\x00"))
-    kept = database.write(lambda unit: unit.ledger.append(verdict(transcript_document=spelt)))
+    kept = database.write(lambda unit: unit.record(verdict(transcript_document=spelt)))
     assert kept.sequence_number == 1
     with refused("store.unstorable_text"):
         database.submit(verdict(transcript_document=said))

@@ -16,8 +16,8 @@ class _OwnMistakeError(Exception):
 
 
 def _fail_after_writing(unit: Unit) -> Never:
-    unit.ledger.append(note(99, events=3))
-    unit.ledger.append(note(99, GLOBEX))
+    unit.record(note(99, events=3))
+    unit.record(note(99, GLOBEX))
     unit.identity.add_principal(person(), 1)
     unit.review.add_ticket(ticket())
     unit.transcripts.add(ACME, transcript())
@@ -39,7 +39,7 @@ def _traces(unit: Unit) -> tuple[object, ...]:
 
 def test_a_unit_writes_to_every_store_and_answers(database: Database) -> None:
     def work(unit: Unit) -> str:
-        receipt = unit.ledger.append(note(1, events=1))
+        receipt = unit.record(note(1, events=1))
         unit.identity.add_principal(person(), 1)
         assert unit.ledger.head(ACME) == (ACME, 1, receipt.entry_hash)
         assert unit.identity.find_principal(ACME, ALICE) == person()
@@ -57,7 +57,7 @@ def test_an_entry_is_found_by_its_number_from_the_unit_that_appends_it_on(databa
 
     def work(unit: Unit) -> tuple[object, ...]:
         for number in (2, 3):
-            unit.ledger.append(note(number))
+            unit.record(note(number))
         found = unit.ledger.find_entry(ACME, 3)
         return found, unit.ledger.texts(ACME, (1, 2, 3, 4)), unit.ledger.find_entry(ACME, 4)
 
@@ -81,7 +81,7 @@ def test_a_unit_that_the_database_refuses_leaves_nothing(database: Database) -> 
     """Here a text that has no UTF-8; the writer goes on."""
 
     def work(unit: Unit) -> None:
-        unit.ledger.append(note(1))
+        unit.record(note(1))
         unit.review.add_ticket(ticket())
         unit.outbox.confirm(ACME, "lone \ud800", 1)
 
@@ -153,7 +153,7 @@ def test_units_of_many_threads_are_serial(database: Database) -> None:
 def test_a_read_cannot_write(database: Database) -> None:
     """Neither to the ledger nor to any other store."""
     with refused("store.read_only"):
-        database.read(lambda unit: unit.ledger.append(note()))
+        database.read(lambda unit: unit.record(note()))
     with refused("store.read_only"):
         database.read(lambda unit: unit.identity.add_principal(person(), 1))
     with refused("store.read_only"):
@@ -184,7 +184,7 @@ def test_a_transaction_that_ended_by_itself_takes_nothing_of_its_batch_into_the_
         gate.wait(20)
 
     def lose(unit: Unit) -> None:
-        unit.ledger.append(note(98))
+        unit.record(note(98))
         unit.identity._session.connection.execute("ROLLBACK")  # type: ignore[attr-defined]  # the fault
         raise _OwnMistakeError
 

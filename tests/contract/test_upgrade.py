@@ -3,7 +3,6 @@
 from functools import partial
 from pathlib import Path
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -20,9 +19,9 @@ from assay.kernel.merkle import verify_consistency, verify_inclusion
 from assay.kernel.tile import consistency_path, inclusion_path, root_hash
 from assay.kernel.trace import TraceId
 from assay.ports.database import Database, Unit
-from assay.ports.desk_store import StoredAct
-from assay.review.act import ActKind, Priority
+from assay.review.act import Prioritise, Priority
 from assay.review.settle import settle
+from tests.contract._desk import record_act
 from tests.contract._kit import AT, Kit, PostgresKit, SqliteKit, refused
 from tests.contract._records import ACME, ALICE, answer_of, later, note, person, ticket
 from tests.contract._truth import KEY_A, record, state
@@ -61,7 +60,7 @@ def older(request: pytest.FixtureRequest, tmp_path: Path, postgres_cluster: Post
 
 def _fill_older(unit: Unit) -> None:
     for number in range(_COUNT):
-        unit.ledger.append(note(number, events=1))
+        unit.record(note(number, events=1))
     unit.identity.add_principal(person(), 1)
     asked = ticket()
     unit._session.run(  # type: ignore[attr-defined]  # its connection: the adapter of today writes more columns
@@ -135,17 +134,9 @@ def test_tickets_of_an_older_database_have_the_places_that_new_ones_get(
     def fill(unit: Unit) -> None:
         for one in asked:
             unit.review.add_ticket(one)
-        for entry, (one, priority) in enumerate([(asked[0], "low"), (asked[0], "urgent"), (asked[1], "high")], 1):
-            act = {"kind": "prioritise", "body": f'{{"priority":"{priority}"}}', "by": "user:a"}
-            row = StoredAct(
-                ticket_id=one.id,
-                sequence_number=entry,
-                kind=ActKind.PRIORITISE,
-                by=ALICE,
-                text=msgspec.json.encode(act).decode(),
-            )
-            unit.desk.add_act(ACME, row)
-            unit.review.prioritise(one, Priority(priority))
+        for number, priority in ((1, Priority.LOW), (1, Priority.URGENT), (2, Priority.HIGH)):
+            record_act(unit, number=number, body=Prioritise(priority=priority))
+            unit.review.prioritise(asked[number - 1], priority)
         unit.review.add_settlement(ACME, settle(asked[2], [answer_of(asked[2])], at=later(2)))
 
     database.write(fill)
@@ -196,7 +187,7 @@ def test_an_older_database_takes_truth_once_it_is_up_to_date(older: Kit) -> None
     database = _upgrade(older)
 
     def work(unit: Unit) -> None:
-        number = unit.ledger.append(note(_COUNT)).sequence_number
+        number = unit.record(note(_COUNT)).sequence_number
         unit.truth.add_record(ACME, record(number))
         unit.truth.add_state(ACME, state(1, through=number))
 

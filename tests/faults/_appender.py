@@ -17,6 +17,7 @@ from pathlib import Path
 
 from assay.adapters.clock import SystemClock
 from assay.adapters.sqlite.database import SqliteDatabase
+from assay.facts.table import PROJECTOR
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.kernel.errors import Error
@@ -75,7 +76,7 @@ def _open(asked: argparse.Namespace) -> Iterator[tuple[Database, Tools | None]]:
         with open_node(asked.folder) as (tools, _):
             yield tools.database, tools
         return
-    database = SqliteDatabase(asked.folder / "assay.db", at=SystemClock().now(), unsafe_synchronous_off=True)
+    database = SqliteDatabase(asked.folder / "assay.db", PROJECTOR, at=SystemClock().now(), unsafe_synchronous_off=True)
     try:
         yield database, None
     finally:

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from assay.adapters.postgres.database import PostgresDatabase
+from assay.facts.table import PROJECTOR
 from assay.ports.ledger_store import StoredEntry
 from tests.contract._kit import PostgresKit
 from tests.contract._records import ACME, note, verdict
@@ -54,7 +55,7 @@ def _attacker(kit: PostgresKit) -> Iterator[psycopg.Connection]:
 
 
 def _entries(kit: PostgresKit) -> list[StoredEntry]:
-    database = PostgresDatabase(kit.dsn, writable=False)
+    database = PostgresDatabase(kit.dsn, PROJECTOR, writable=False)
     try:
         return entries_of(database)
     finally:

@@ -47,7 +47,7 @@ class _Even:
             if number % 2:
                 answers.append(_OddError(f"expected an even number, got {number}"))
                 continue
-            answers.append(unit.ledger.append(note(number)).sequence_number)
+            answers.append(unit.record(note(number)).sequence_number)
         if self._broken in numbers:
             raise _BrokenError
         return answers

@@ -43,7 +43,7 @@ class Remark(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def remark(tools: Tools, caller: Caller, request: Remark) -> Receipt:
     """Note a text three times: by a unit of work, by an append, and by a submitted draft."""
     draft = draft_entry(caller.tenant_id, EntryKind.NOTE, {"text": request.text}, at=caller.at)
-    tools.database.write(lambda unit: unit.ledger.append(draft))
+    tools.database.write(lambda unit: unit.record(draft))
     tools.database.append(draft)
     return tools.database.submit(draft).result()
 
@@ -96,7 +96,7 @@ def test_the_trace_ends_with_its_unit_of_work(tools: Tools) -> None:
         traced.write(refuse)
     before = _size(tools)
     draft = draft_entry(TENANT, EntryKind.NOTE, {"n": 1}, at=tools.clock.now())
-    tools.database.write(lambda unit: unit.ledger.append(draft))
+    tools.database.write(lambda unit: unit.record(draft))
     assert traces_of(tools, before + 1) == [None]
     assert (trace_of(traced), trace_of(tools.database)) == (TRACE, None)
 

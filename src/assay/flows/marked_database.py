@@ -29,7 +29,7 @@ class MarkedDatabase:
         self._lock = threading.Lock()
 
     def append(self, draft: Draft) -> Receipt:
-        return self.write(lambda unit: unit.ledger.append(draft))
+        return self.write(lambda unit: unit.record(draft))
 
     def submit(self, draft: Draft) -> "_Done[Receipt]":
         """Waits already: whoever asked holds a thread for the whole request."""

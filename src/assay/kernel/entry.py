@@ -59,6 +59,14 @@ def parse_entry(text: bytes) -> Entry:
     return _parse_remembered(text) if len(text) <= _REMEMBERED_BYTES else _parse(text)
 
 
+def read_entry(text: bytes) -> Entry:
+    """Read a text that was compared with the hash of a stored entry: its form was checked when it was appended."""
+    try:
+        return msgspec.json.decode(text, type=Entry)
+    except msgspec.MsgspecError as error:
+        raise MalformedEntryError(f"expected a ledger entry, got: {error}") from error
+
+
 def _parse(text: bytes) -> Entry:
     try:
         document = _parse_canonical(text)

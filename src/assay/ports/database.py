@@ -38,6 +38,14 @@ T_co = TypeVar("T_co", covariant=True)
 class Unit(Protocol):
     """Every store, bound to one transaction."""
 
+    def record(self, draft: Draft, *rows: Struct) -> Receipt:
+        """Append an entry and insert the rows that its fact projects.
+
+        `rows` are those with content that the entry only commits to, whole; their `sequence_number` is set here. A row
+        whose place is taken is `store.conflict`.
+        """
+        ...
+
     @property
     def ledger(self) -> LedgerStore: ...
 

@@ -64,15 +64,11 @@ class SavedView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class DeskStore(Protocol):
-    """Everything by tenant; an act or an escalation whose place is taken is refused with `store.conflict`."""
-
-    def add_act(self, tenant_id: TenantId, act: StoredAct) -> None: ...
+    """Everything by tenant. Acts and escalations are recorded by `unit.record`."""
 
     def acts(self, tenant_id: TenantId, ticket_id: TicketId) -> tuple[StoredAct, ...]:
         """In the order of their entries."""
         ...
-
-    def add_escalation(self, tenant_id: TenantId, escalation: StoredEscalation) -> None: ...
 
     def escalations(self, tenant_id: TenantId, ticket_id: TicketId) -> tuple[StoredEscalation, ...]: ...
 

@@ -10,7 +10,7 @@ from assay.kernel.commitment import Disclosure
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
-from assay.kernel.ledger import Draft, EntryKind, Head, Receipt
+from assay.kernel.ledger import EntryKind, Head
 from assay.kernel.trace import TraceId
 
 
@@ -57,13 +57,6 @@ class LedgerStore(Protocol):
 
     def find_kept_head(self, tenant_id: TenantId) -> Head | None:
         """What the chain's own row says its end is; `head` is what the entries say, and an auditor compares them."""
-        ...
-
-    def append(self, draft: Draft) -> Receipt:
-        """Link the draft behind the head. It is found at once by its number; whoever streams sees it after the commit.
-
-        Units that share a commit see each other's rows, so they must also see the entries that those rows name.
-        """
         ...
 
     def under(self, trace: TraceId | None) -> AbstractContextManager[None]:

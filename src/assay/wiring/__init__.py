@@ -25,6 +25,7 @@ from assay.adapters.learn_types import learn_types
 from assay.adapters.node_folder import StagedFolder
 from assay.adapters.sqlite.database import SqliteDatabase
 from assay.config import BadConfigError, Config, parse_config
+from assay.facts.table import PROJECTOR
 from assay.flows.ledger.found_node import found_node
 from assay.flows.ledger.own_keys import verify_own_keys
 from assay.flows.ledger.resume_ledger import resume_ledger
@@ -263,10 +264,10 @@ def open_database(folder: Path, config: Config, *, at: Instant, writable: bool, 
     url = config.database.url
     if url.startswith("sqlite:"):
         path = folder / url.removeprefix("sqlite:")
-        return SqliteDatabase(path, at=at, writable=writable, must_exist=not is_new)
+        return SqliteDatabase(path, PROJECTOR, at=at, writable=writable, must_exist=not is_new)
     from assay.adapters.postgres.database import PostgresDatabase  # noqa: PLC0415 - an extra, loaded when chosen
 
-    return PostgresDatabase(url, at=at, writable=writable)
+    return PostgresDatabase(url, PROJECTOR, at=at, writable=writable)
 
 
 def _witnesses(config: Config) -> tuple[Witness, ...]:

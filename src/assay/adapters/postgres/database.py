@@ -21,12 +21,14 @@ from assay.adapters.sql.engine import Notify, SqlEngine, Subscribers
 from assay.adapters.sql.errors import TransactionLostError
 from assay.adapters.sql.ledger_store import ReadOnlyError
 from assay.adapters.sql.migrate import load_migrations, schema_version
+from assay.adapters.sql.rows import RowCache
 from assay.adapters.sql.storable import verify_storable
 from assay.adapters.sql.unit import SqlUnit
 from assay.adapters.waiting import Waiting
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, Receipt, prepare, size_of
 from assay.ports.database import DatabaseFacts, Unit
+from assay.ports.projection import Projector
 
 T = TypeVar("T")
 PACKAGE = "assay.adapters.postgres"
@@ -38,6 +40,7 @@ class PostgresDatabase:
     def __init__(
         self,
         dsn: str,
+        projector: Projector,
         *,
         at: Instant | None = None,  # noqa: ARG002 - every database is opened alike; here `provision` dates the schema
         writable: bool = True,
@@ -46,9 +49,13 @@ class PostgresDatabase:
     ) -> None:
         """Open, check version, settings and role, and when writable fence others and start the writer.
 
+        `projector` says which rows follow from which entries.
+
         `unsafe_durability_off` gives up durability, `unsafe_strong_role` the promise that this process cannot rewrite
         the ledger; neither belongs in production.
         """
+        self._projector = projector
+        self._cache = RowCache()
         self._subscribers = Subscribers()
         self._readers = Readers(dsn)
         self._commits: GroupCommit | None = None
@@ -78,7 +85,7 @@ class PostgresDatabase:
 
     def read(self, work: Callable[[Unit], T]) -> T:
         self._require_open()
-        return self._readers.use(lambda session: work(SqlUnit(session, None)))
+        return self._readers.use(lambda session: work(SqlUnit(session, None, self._projector, self._cache)))
 
     def subscribe(self, notify: Notify) -> Callable[[], None]:
         return self._subscribers.add(notify)
@@ -127,6 +134,8 @@ class PostgresDatabase:
             session,
             _PostgresTransactions(connection),
             self._subscribers,
+            self._projector,
+            self._cache,
             holder=f"{platform.node()} pid {os.getpid()}",
         )
         self._commits = GroupCommit(engine)

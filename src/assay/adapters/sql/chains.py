@@ -116,6 +116,12 @@ class Chains:
         place = -1 if chain is None else sequence_number - chain.durable.sequence_number - 1
         return None if chain is None or not 0 <= place < len(chain.links) else _entry_row(chain.links[place])
 
+    def find_text(self, tenant_id: TenantId, sequence_number: int) -> bytes | None:
+        """The text of such an entry."""
+        chain = self._chains.get(tenant_id)
+        place = -1 if chain is None else sequence_number - chain.durable.sequence_number - 1
+        return None if chain is None or not 0 <= place < len(chain.links) else chain.links[place].text
+
     def mark(self) -> Mark:
         touched = [(name, self._chains[name]) for name in self._touched]
         return Mark({name: len(c.links) for name, c in touched}, {name: c.head for name, c in touched})

@@ -1,31 +1,14 @@
 """Acts, escalations, leases, held answers, drafts and views in SQL."""
 
 from collections.abc import Iterable
-from typing import TypeVar
 
-from msgspec import Struct
-
-from assay.adapters.sql.parts import in_parts, marks
-from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
-from assay.adapters.sql.session import SqlSession
+from assay.adapters.sql.row import add_row, sortable, verify_row
+from assay.adapters.sql.rows import Rows
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.ports.desk_store import HeldRow, SavedDraft, SavedView, StoredAct, StoredEscalation
 from assay.review.lease import Lease
 
-T = TypeVar("T", bound=Struct)
-
-
-def _select(kind: type[Struct], table: str) -> str:
-    return f"SELECT {', '.join(columns_of(kind))} FROM {table}"  # noqa: S608 - our constants
-
-
-_ACT = _select(StoredAct, "desk_act")
-_ESCALATION = _select(StoredEscalation, "desk_escalation")
-_LEASE = _select(Lease, "desk_lease")
-_HELD = _select(HeldRow, "desk_held")
-_DRAFT = _select(SavedDraft, "desk_draft")
-_VIEW = _select(SavedView, "desk_view")
 _OF_TICKET = " WHERE ticket_id = ? AND tenant_id = ?"
 _ONE = " WHERE ticket_id = ? AND made_by = ? AND tenant_id = ?"
 
@@ -33,33 +16,24 @@ _ONE = " WHERE ticket_id = ? AND made_by = ? AND tenant_id = ?"
 class SqlDeskStore:
     """Implements `ports.desk_store.DeskStore`."""
 
-    def __init__(self, session: SqlSession) -> None:
-        self._session = session
-
-    def add_act(self, tenant_id: TenantId, act: StoredAct) -> None:
-        verify_row(act, "ticket_id", "by")
-        add_row(self._session, "desk_act", tenant_id, act, f"the act of entry {act.sequence_number}")
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._session = rows.session
 
     def acts(self, tenant_id: TenantId, ticket_id: TicketId) -> tuple[StoredAct, ...]:
-        return self._all(f"{_ACT}{_OF_TICKET} ORDER BY sequence_number", (ticket_id, tenant_id), StoredAct)
-
-    def add_escalation(self, tenant_id: TenantId, escalation: StoredEscalation) -> None:
-        verify_row(escalation, "ticket_id")
-        what = f"the escalation `{escalation.stage}` of `{escalation.ticket_id}`"
-        add_row(self._session, "desk_escalation", tenant_id, escalation, what)
+        return self._rows.all(StoredAct, f"{_OF_TICKET} ORDER BY sequence_number", (ticket_id, tenant_id))
 
     def escalations(self, tenant_id: TenantId, ticket_id: TicketId) -> tuple[StoredEscalation, ...]:
-        sql = f"{_ESCALATION}{_OF_TICKET} ORDER BY sequence_number"
-        return self._all(sql, (ticket_id, tenant_id), StoredEscalation)
+        return self._rows.all(StoredEscalation, f"{_OF_TICKET} ORDER BY sequence_number", (ticket_id, tenant_id))
 
     def acts_on(self, tenant_id: TenantId, ticket_ids: Iterable[TicketId]) -> tuple[StoredAct, ...]:
-        return self._on(_ACT, tenant_id, ticket_ids, "sequence_number", StoredAct)
+        return self._rows.among(StoredAct, "ticket_id", ticket_ids, tenant_id, "ORDER BY sequence_number")
 
     def escalations_on(self, tenant_id: TenantId, ticket_ids: Iterable[TicketId]) -> tuple[StoredEscalation, ...]:
-        return self._on(_ESCALATION, tenant_id, ticket_ids, "sequence_number", StoredEscalation)
+        return self._rows.among(StoredEscalation, "ticket_id", ticket_ids, tenant_id, "ORDER BY sequence_number")
 
     def leases_on(self, tenant_id: TenantId, ticket_ids: Iterable[TicketId]) -> tuple[Lease, ...]:
-        return self._on(_LEASE, tenant_id, ticket_ids, "made_by", Lease)
+        return self._rows.among(Lease, "ticket_id", ticket_ids, tenant_id, "ORDER BY made_by")
 
     def put_lease(self, tenant_id: TenantId, lease: Lease) -> None:
         verify_row(lease, "ticket_id", "by")
@@ -71,10 +45,10 @@ class SqlDeskStore:
         )
 
     def leases(self, tenant_id: TenantId, ticket_id: TicketId) -> tuple[Lease, ...]:
-        return self._all(f"{_LEASE}{_OF_TICKET} ORDER BY made_by", (ticket_id, tenant_id), Lease)
+        return self._rows.all(Lease, f"{_OF_TICKET} ORDER BY made_by", (ticket_id, tenant_id))
 
     def leases_of(self, tenant_id: TenantId, people: Iterable[PrincipalId]) -> tuple[Lease, ...]:
-        return self._of(_LEASE, tenant_id, people, Lease)
+        return self._rows.among(Lease, "made_by", people, tenant_id)
 
     def drop_lease(self, tenant_id: TenantId, ticket_id: TicketId, by: PrincipalId) -> None:
         self._session.run(f"DELETE FROM desk_lease{_ONE}", (ticket_id, by, tenant_id))  # noqa: S608 - our constants
@@ -84,14 +58,14 @@ class SqlDeskStore:
         add_row(self._session, "desk_held", tenant_id, held, f"an answer of `{held.by}` to `{held.ticket_id}`")
 
     def find_held(self, tenant_id: TenantId, ticket_id: TicketId, by: PrincipalId) -> HeldRow | None:
-        return self._find(f"{_HELD}{_ONE}", (ticket_id, by, tenant_id), HeldRow)
+        return self._rows.one(HeldRow, _ONE, (ticket_id, by, tenant_id))
 
     def held_of(self, tenant_id: TenantId, people: Iterable[PrincipalId]) -> tuple[HeldRow, ...]:
-        return self._of(_HELD, tenant_id, people, HeldRow)
+        return self._rows.among(HeldRow, "made_by", people, tenant_id)
 
     def held_until(self, tenant_id: TenantId, at: Instant) -> tuple[HeldRow, ...]:
-        sql = f"{_HELD} WHERE tenant_id = ? AND takes_effect_at <= ? ORDER BY takes_effect_at, ticket_id, made_by"
-        return self._all(sql, (tenant_id, sortable(at)), HeldRow)
+        rest = "WHERE tenant_id = ? AND takes_effect_at <= ? ORDER BY takes_effect_at, ticket_id, made_by"
+        return self._rows.all(HeldRow, rest, (tenant_id, sortable(at)))
 
     def drop_held(self, tenant_id: TenantId, ticket_id: TicketId, by: PrincipalId) -> None:
         self._session.run(f"DELETE FROM desk_held{_ONE}", (ticket_id, by, tenant_id))  # noqa: S608 - our constants
@@ -106,7 +80,7 @@ class SqlDeskStore:
         )
 
     def find_draft(self, tenant_id: TenantId, ticket_id: TicketId, by: PrincipalId) -> SavedDraft | None:
-        return self._find(f"{_DRAFT}{_ONE}", (ticket_id, by, tenant_id), SavedDraft)
+        return self._rows.one(SavedDraft, _ONE, (ticket_id, by, tenant_id))
 
     def drop_draft(self, tenant_id: TenantId, ticket_id: TicketId, by: PrincipalId) -> None:
         self._session.run(f"DELETE FROM desk_draft{_ONE}", (ticket_id, by, tenant_id))  # noqa: S608 - our constants
@@ -125,35 +99,13 @@ class SqlDeskStore:
         )
 
     def find_view(self, tenant_id: TenantId, by: PrincipalId, name: str) -> SavedView | None:
-        return self._find(f"{_VIEW} WHERE made_by = ? AND name = ? AND tenant_id = ?", (by, name, tenant_id), SavedView)
+        return self._rows.one(SavedView, "WHERE made_by = ? AND name = ? AND tenant_id = ?", (by, name, tenant_id))
 
     def views(self, tenant_id: TenantId, by: PrincipalId) -> tuple[SavedView, ...]:
-        sql = f"{_VIEW} WHERE tenant_id = ? AND (made_by = ? OR shared = 1) ORDER BY name, made_by"
-        return self._all(sql, (tenant_id, by), SavedView)
+        rest = "WHERE tenant_id = ? AND (made_by = ? OR shared = 1) ORDER BY name, made_by"
+        return self._rows.all(SavedView, rest, (tenant_id, by))
 
     def drop_view(self, tenant_id: TenantId, by: PrincipalId, name: str) -> None:
         self._session.run(
             "DELETE FROM desk_view WHERE made_by = ? AND name = ? AND tenant_id = ?", (by, name, tenant_id)
         )
-
-    def _on(
-        self, select: str, tenant_id: TenantId, ticket_ids: Iterable[TicketId], order: str, kind: type[T]
-    ) -> tuple[T, ...]:
-        found: list[T] = []
-        for part in in_parts(ticket_ids):
-            sql = f"{select} WHERE ticket_id IN ({marks(part)}) AND tenant_id = ? ORDER BY {order}"
-            found += self._all(sql, (*part, tenant_id), kind)
-        return tuple(found)
-
-    def _of(self, select: str, tenant_id: TenantId, people: Iterable[PrincipalId], kind: type[T]) -> tuple[T, ...]:
-        found: list[T] = []
-        for part in in_parts(people):
-            found += self._all(f"{select} WHERE made_by IN ({marks(part)}) AND tenant_id = ?", (*part, tenant_id), kind)
-        return tuple(found)
-
-    def _all(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> tuple[T, ...]:
-        return tuple(read_row(row, kind) for row in self._session.query(sql, parameters))
-
-    def _find(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> T | None:
-        rows = self._session.query(sql, parameters)
-        return read_row(rows[0], kind) if rows else None

@@ -10,12 +10,14 @@ from typing import Any, Protocol
 
 from assay.adapters.sql.chains import Chains, Mark
 from assay.adapters.sql.errors import TransactionLostError
+from assay.adapters.sql.rows import RowCache
 from assay.adapters.sql.session import SqlSession
 from assay.adapters.sql.unit import SqlUnit
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import Prepared, Receipt
 from assay.ports.database import Unit
+from assay.ports.projection import Projector
 
 Notify = Callable[[TenantId, int], None]
 
@@ -62,13 +64,21 @@ class SqlEngine:
     """Implements `group_commit.Engine`."""
 
     def __init__(
-        self, session: SqlSession, transactions: Transactions, subscribers: Subscribers, *, holder: str
+        self,
+        session: SqlSession,
+        transactions: Transactions,
+        subscribers: Subscribers,
+        projector: Projector,
+        cache: RowCache,
+        *,
+        holder: str,
     ) -> None:
         self._session = session
         self._transactions = transactions
         self._subscribers = subscribers
+        self._projector = projector
         self._chains = Chains(holder)
-        self._unit: Unit = SqlUnit(session, self._chains)
+        self._unit: Unit = SqlUnit(session, self._chains, projector, cache)
         self._news: dict[TenantId, int] = {}
         self._is_broken = False
 
@@ -78,7 +88,10 @@ class SqlEngine:
 
     def run(self, job: Prepared | Callable[[Unit], Any]) -> Receipt | Any:  # noqa: ANN401 - a unit of work answers what it likes
         if isinstance(job, Prepared):
-            return self._chains.append(self._session, job)
+            draft = job.draft
+            if not self._projector.has_rows(draft.kind):
+                return self._chains.append(self._session, job)
+            return self._run_unit(lambda unit: unit.record(draft))
         return self._run_unit(job)
 
     def commit(self) -> None:

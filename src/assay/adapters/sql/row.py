@@ -54,9 +54,7 @@ def add_row(session: SqlSession, table: str, tenant_id: TenantId, record: Struct
     server takes for empty it plans to read all of it.
     """
     try:
-        added = session.run(
-            _insertion(table, type(record)), (tenant_id, *map(_column, msgspec.structs.astuple(record)))
-        )
+        added = session.run(_insertion(table, type(record)), (tenant_id, *map(column, msgspec.structs.astuple(record))))
     except ConflictError as error:
         # SQLite's trigger speaks before the clause can.
         raise ConflictError(f"{what} is already there") from error
@@ -76,7 +74,7 @@ def add_rows(session: SqlSession, table: str, tenant_id: TenantId, records: Sequ
 
 def _rows(tenant_id: TenantId, records: Iterable[Struct]) -> list[Row]:
     return [
-        (tenant_id, *[one if type(one) in _PLAIN else _column(one) for one in msgspec.structs.astuple(record)])
+        (tenant_id, *[one if type(one) in _PLAIN else column(one) for one in msgspec.structs.astuple(record)])
         for record in records
     ]
 
@@ -99,7 +97,8 @@ def _insertion(table: str, kind: type[Struct]) -> str:
     )
 
 
-def _column(value: object) -> object:
+def column(value: object) -> object:
+    """Return a value as a database is handed it."""
     if type(value) is str:
         return value
     if isinstance(value, datetime):

@@ -2,6 +2,8 @@
 
 from functools import cached_property
 
+from msgspec import Struct
+
 from assay.adapters.sql.access_store import SqlAccessStore
 from assay.adapters.sql.chains import Chains
 from assay.adapters.sql.claims_store import SqlClaimsStore
@@ -19,6 +21,7 @@ from assay.adapters.sql.peer_store import SqlPeerStore
 from assay.adapters.sql.registry_store import SqlRegistryStore
 from assay.adapters.sql.request_store import SqlRequestStore
 from assay.adapters.sql.review_store import SqlReviewStore
+from assay.adapters.sql.rows import RowCache, Rows
 from assay.adapters.sql.session import SqlSession
 from assay.adapters.sql.table_store import SqlTableStore
 from assay.adapters.sql.telemetry_store import SqlTelemetryStore
@@ -27,14 +30,24 @@ from assay.adapters.sql.trust_store import SqlTrustStore
 from assay.adapters.sql.truth_store import SqlTruthStore
 from assay.adapters.sql.verdict_store import SqlVerdictStore
 from assay.adapters.sql.webhook_store import SqlWebhookStore
+from assay.kernel.ledger import Draft, Receipt
+from assay.ports.projection import Projector
 
 
 class SqlUnit:
     """Implements `ports.database.Unit`; `chains` is None where only reading is allowed."""
 
-    def __init__(self, session: SqlSession, chains: Chains | None) -> None:
+    def __init__(self, session: SqlSession, chains: Chains | None, projector: Projector, cache: RowCache) -> None:
         self._session = session
         self._chains = chains
+        self._rows = Rows(session, projector, cache, None if chains is None else chains.find_text)
+
+    def record(self, draft: Draft, *rows: Struct) -> Receipt:
+        receipt = self.ledger.append(draft)
+        text = None if self._chains is None else self._chains.find_text(receipt.tenant_id, receipt.sequence_number)
+        assert text is not None  # noqa: S101 - it was appended above
+        self._rows.record(receipt.tenant_id, receipt.sequence_number, text, rows)
+        return receipt
 
     @cached_property
     def ledger(self) -> SqlLedgerStore:
@@ -70,7 +83,7 @@ class SqlUnit:
 
     @cached_property
     def desk(self) -> SqlDeskStore:
-        return SqlDeskStore(self._session)
+        return SqlDeskStore(self._rows)
 
     @cached_property
     def truth(self) -> SqlTruthStore:

@@ -15,6 +15,7 @@ from assay.adapters.sql.engine import Notify, SqlEngine, Subscribers
 from assay.adapters.sql.errors import CannotOpenError, StatementError, WriterHeldError
 from assay.adapters.sql.ledger_store import ReadOnlyError
 from assay.adapters.sql.migrate import load_migrations, migrate, require_current, schema_version
+from assay.adapters.sql.rows import RowCache
 from assay.adapters.sql.storable import verify_storable
 from assay.adapters.sql.unit import SqlUnit
 from assay.adapters.sqlite.open_files import OpenFiles
@@ -32,6 +33,7 @@ from assay.kernel.errors import Error
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, Receipt, prepare, size_of
 from assay.ports.database import DatabaseFacts, Unit
+from assay.ports.projection import Projector
 
 T = TypeVar("T")
 _PACKAGE = "assay.adapters.sqlite"
@@ -45,6 +47,7 @@ class SqliteDatabase:
     def __init__(
         self,
         path: Path,
+        projector: Projector,
         *,
         at: Instant | None,
         writable: bool = True,
@@ -53,6 +56,8 @@ class SqliteDatabase:
     ) -> None:
         """Open, and when writable: fence others, bring the schema up to date (`at` dates it), start the writer.
 
+        `projector` says which rows follow from which entries.
+
         `must_exist` is for a database that was made before: SQLite would put an empty one in the place of a file that
         was moved away, and throw away the log beside it, with commits that are nowhere else.
         `unsafe_synchronous_off` gives up durability; it exists so that the benchmark can show what durability costs.
@@ -60,6 +65,8 @@ class SqliteDatabase:
         # One database has one lock, whichever link it was reached by.
         self._path = path.resolve()
         self._scrubbing = Scrubbing()
+        self._projector = projector
+        self._cache = RowCache()
         self._subscribers = Subscribers()
         self._readers: deque[sqlite3.Connection] = deque()
         self._places = ReadingPlaces(_MOST_READERS)
@@ -89,7 +96,7 @@ class SqliteDatabase:
             session = SqliteSession(connection)
             connection.execute("BEGIN")
             try:
-                return work(SqlUnit(session, None))
+                return work(SqlUnit(session, None, self._projector, self._cache))
             finally:
                 session.end_streams()
                 connection.execute("ROLLBACK")
@@ -163,6 +170,8 @@ class SqliteDatabase:
             SqliteSession(self._connection),
             _SqliteTransactions(self._connection, self._scrubbing, OpenFiles(self._path)),
             self._subscribers,
+            self._projector,
+            self._cache,
             holder=f"pid {os.getpid()}",
         )
         self._commits = GroupCommit(engine)

@@ -96,7 +96,7 @@ def _keep(
     draft = HeldEvidence(
         sha256=hashed, size=len(content), content=content, attached_by=by, attached_at=at, sequence_number=0
     )
-    receipt = unit.ledger.append(evidence_entry(tenant_id, draft))
+    receipt = unit.record(evidence_entry(tenant_id, draft))
     held = HeldEvidence(
         sha256=hashed,
         size=len(content),

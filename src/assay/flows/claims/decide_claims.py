@@ -121,7 +121,7 @@ def record_decision(
         turn=turn,
         facts=facts,
     )
-    receipt = unit.ledger.append(decision_entry(tenant_id, body))
+    receipt = unit.record(decision_entry(tenant_id, body))
     row = RecordedDecision(
         bundle_hash=wanted,
         position=position,

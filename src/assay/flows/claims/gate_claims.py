@@ -143,7 +143,7 @@ def _receive(
         if row.resumes is not None:
             _require_resumable(unit, row, principal)
         keep_contents(unit, tenant_id, bundle, contents, by=principal.id, at=at)
-        receipt = unit.ledger.append(entry)
+        receipt = unit.record(entry)
         unit.claims.add_bundle(tenant_id, replace(row, sequence_number=receipt.sequence_number))
 
     tools.database.write(work)

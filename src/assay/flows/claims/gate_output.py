@@ -105,5 +105,5 @@ def hold_output(
     """Record the bundle as the node's own, with the answer that waits for it; people other than the asker judge it."""
     context = BundleContext(asked_by=asked_by, answer_id=answer_id)
     row = received_row(bundle, context, submitted_by=PrincipalId(bundle.origin_agent), thread=None, resumes=None, at=at)
-    receipt = unit.ledger.append(received_entry(tenant_id, row))
+    receipt = unit.record(received_entry(tenant_id, row))
     unit.claims.add_bundle(tenant_id, replace(row, sequence_number=receipt.sequence_number))

@@ -57,7 +57,7 @@ def release_claims_policy(tools: Tools, text: str, *, credential: str, at: Insta
             done = _again(known, signed, unit.claims.active_policy(person.tenant_id))
             return replace(done, unheld=find_unheld(unit, person.tenant_id, policy, at=at))
         draft = _row(policy, signed, key_id, signature, person, at, sequence_number=0)
-        receipt = unit.ledger.append(policy_entry(person.tenant_id, draft))
+        receipt = unit.record(policy_entry(person.tenant_id, draft))
         row = _row(policy, signed, key_id, signature, person, at, sequence_number=receipt.sequence_number)
         unit.claims.release_policy(person.tenant_id, row)
         unheld = find_unheld(unit, person.tenant_id, policy, at=at)

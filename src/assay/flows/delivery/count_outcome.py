@@ -97,7 +97,7 @@ def count_outcome(
         )
         for rule_id in signal.rule_ids
     ]
-    entry = unit.ledger.append(_entry(tools, tenant_id, ready, moved, tainting=tainting)).sequence_number
+    entry = unit.record(_entry(tools, tenant_id, ready, moved, tainting=tainting)).sequence_number
     session = signal.session
     batch.add(tenant_id, signal, _row(ready, session, entry), [_rule_row(signal, session, one, entry) for one in moved])
     if success is not None:

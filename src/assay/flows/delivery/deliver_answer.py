@@ -138,7 +138,7 @@ def ask(tools: Tools, caller: Caller, request: AskQuestion) -> Done[AnsweredQues
     except _UNANSWERED as error:
         # A question without an answer is recorded, whatever the reason.
         failed = failure_entry(tools, principal, asked, error, at=at)
-        tools.database.write(lambda unit: unit.ledger.append(failed))
+        tools.database.write(lambda unit: unit.record(failed))
         raise
     sealed = seal_for(tools, principal, reply.output, annotation)
     record = AnswerRecord(
@@ -371,7 +371,7 @@ def _record(
         hold_output(unit, tenant_id, gated.waiting, asked_by=principal.id, answer_id=answer_id, at=at)
     text = text_of(record)
     draft = answer_entry(tools, tenant_id, record, body, record_hash=digest_of(text.encode()), at=at)
-    receipt = unit.ledger.append(draft)
+    receipt = unit.record(draft)
     row = DeliveredAnswer(
         answer_id=annotation.answer_id,
         query_type=annotation.query_type,

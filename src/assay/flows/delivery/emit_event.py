@@ -63,7 +63,7 @@ def emit_event(tools: Tools, caller: Caller, request: EmitEvent) -> Emitted:
             "emitted_by": sender.id,
         }
         draft = delivery_entry(sender.tenant_id, EntryKind.SENSE_EMITTED, body, at=at, events=(told,))
-        number = unit.ledger.append(draft).sequence_number
+        number = unit.record(draft).sequence_number
         return Emitted(event_type=event.event_type, service=event.service, sequence_number=number)
 
     return tools.database.write(work)

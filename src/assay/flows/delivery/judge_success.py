@@ -149,7 +149,7 @@ def _add_finding(unit: Unit, tenant_id: TenantId, one: Remark, conclusion: Concl
         answer_id=one.answer_id,
         position=len(unit.delivery.findings(tenant_id, one.answer_id)) + 1,
         text=text_of(success),
-        sequence_number=unit.ledger.append(draft).sequence_number,
+        sequence_number=unit.record(draft).sequence_number,
     )
     unit.delivery.add_finding(tenant_id, row)
 

@@ -93,4 +93,4 @@ def _keep(unit: Unit, tools: Tools, tenant_id: TenantId, found: ProofDocument, b
         "rules_certified": found.rules_certified,
         "measured_by": by,
     }
-    unit.ledger.append(delivery_entry(tenant_id, EntryKind.PROOF_MEASURED, body, at=at))
+    unit.record(delivery_entry(tenant_id, EntryKind.PROOF_MEASURED, body, at=at))

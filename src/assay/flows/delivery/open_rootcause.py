@@ -100,7 +100,7 @@ def open_rootcause_in(
     told = {"item_id": item.item_id, "rule_id": rule.rule_id, "version": rule.version, "reason": str(reason)}
     event = sense(StandardEvent.RCA_TRIGGERED, item.item_id, told, service=service, at=at)
     body = {**told, "signals": [one.signal_id for one in signals], "batch_id": batch_id}
-    receipt = unit.ledger.append(delivery_entry(tenant_id, EntryKind.ROOT_CAUSE_OPENED, body, at=at, events=(event,)))
+    receipt = unit.record(delivery_entry(tenant_id, EntryKind.ROOT_CAUSE_OPENED, body, at=at, events=(event,)))
     row = OpenedItem(
         item_id=item.item_id,
         rule_id=rule.rule_id,
@@ -165,7 +165,7 @@ def _record_asked(unit: Unit, item: WorkItem, ticket: Ticket, *, by: PrincipalId
     tenant_id = ticket.tenant_id
     open_review_in(unit, ticket)
     body = {"item_id": item.item_id, "ticket_id": ticket.id, "plugin_id": item.plugin_id, "asked_by": by}
-    receipt = unit.ledger.append(delivery_entry(tenant_id, EntryKind.ROOT_CAUSE_ASKED, body, at=ticket.opened_at))
+    receipt = unit.record(delivery_entry(tenant_id, EntryKind.ROOT_CAUSE_ASKED, body, at=ticket.opened_at))
     row = AskedPeople(
         item_id=item.item_id, ticket_id=ticket.id, text=text_of(item), sequence_number=receipt.sequence_number
     )

@@ -77,7 +77,7 @@ def agree_with_peer(tools: Tools, caller: Caller, request: AgreeWithPeer) -> Agr
             peer=agreement.peer,
             text=text_of(agreement),
             by=by,
-            sequence_number=unit.ledger.append(draft).sequence_number,
+            sequence_number=unit.record(draft).sequence_number,
         )
         unit.peers.add_agreement(tenant_id, row)
         return agreement
@@ -191,7 +191,7 @@ def _to_people(tools: Tools, caller: Caller, review: ManualReview) -> str:
         open_review_in(unit, ticket)
         told = {"peer": review.peer, "signal_id": review.signal.signal_id, "rule_ids": list(review.rule_ids)}
         body = {**told, "content_hash": review.signal.content_hash, "ticket_id": ticket.id}
-        unit.ledger.append(delivery_entry(tenant_id, EntryKind.PEER_UNTRANSLATED, body, at=at))
+        unit.record(delivery_entry(tenant_id, EntryKind.PEER_UNTRANSLATED, body, at=at))
 
     tools.database.write(work)
     return ticket.id

@@ -158,6 +158,6 @@ def _add(unit: Unit, tenant_id: TenantId, query_type: QueryType) -> None:
         slug=query_type.slug,
         version=query_type.version,
         text=text_of(query_type),
-        sequence_number=unit.ledger.append(draft).sequence_number,
+        sequence_number=unit.record(draft).sequence_number,
     )
     unit.delivery.add_query(tenant_id, row)

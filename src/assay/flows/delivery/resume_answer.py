@@ -62,7 +62,7 @@ def resume_answer(tools: Tools, caller: Caller, request: ResumeAnswer) -> Done[A
             raise TierClosedError(f"expected `{principal.id}` to act at {highest_tier(gated.bundle)}, got {ceiling}")
         kept = digest_of(text_of(record).encode())
         draft = answer_entry(tools, principal.tenant_id, told, body, record_hash=kept, at=at)
-        receipt = unit.ledger.append(draft)
+        receipt = unit.record(draft)
         place = f"entry {receipt.sequence_number}"
         loop = loop_at_delivery(body.annotation, receiver=principal.id, event_id=place, at=at)
         unit.delivery.add_loop(principal.tenant_id, answer_id, text_of(loop))

@@ -63,7 +63,7 @@ def _version_entry(unit: Unit, tenant_id: TenantId, version: RuleVersion) -> int
         {"rule_id": version.rule_id, "version": version.version, "content_hash": version.content_hash},
     )
     draft = delivery_entry(tenant_id, EntryKind.RULE_RECORDED, version, at=version.recorded_at, events=(event,))
-    return unit.ledger.append(draft).sequence_number
+    return unit.record(draft).sequence_number
 
 
 def add_certification(
@@ -87,4 +87,4 @@ def _certification_entry(unit: Unit, tenant_id: TenantId, certification: Certifi
         {"rule_id": rule_id, "version": certification.version, "certified_by": certification.certified_by},
     )
     draft = delivery_entry(tenant_id, EntryKind.RULE_CERTIFIED, certification, at=at, events=(event,))
-    return unit.ledger.append(draft).sequence_number
+    return unit.record(draft).sequence_number

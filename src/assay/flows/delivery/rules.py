@@ -262,7 +262,7 @@ def grant_reporter(tools: Tools, caller: Caller, request: GrantReporter) -> Repo
             principal_id=principal_id,
             text=text_of(grant),
             by=by.id,
-            sequence_number=unit.ledger.append(draft).sequence_number,
+            sequence_number=unit.record(draft).sequence_number,
         )
         unit.delivery.add_grant(tenant_id, row)
         return grant

@@ -112,7 +112,7 @@ def _close(unit: Unit, tenant_id: TenantId, conclusion: Conclusion, pair: Traini
         failure_category=conclusion.failure_category,
         text=text_of(conclusion),
         pair_id=pair.training_pair_id,
-        sequence_number=unit.ledger.append(draft).sequence_number,
+        sequence_number=unit.record(draft).sequence_number,
     )
     unit.delivery.add_conclusion(tenant_id, row)
 
@@ -132,7 +132,7 @@ def _capture(unit: Unit, tenant_id: TenantId, item: WorkItem, pair: TrainingPair
         rule_id=pair.rule_id,
         item_id=item.item_id,
         text=text,
-        sequence_number=unit.ledger.append(draft).sequence_number,
+        sequence_number=unit.record(draft).sequence_number,
     )
     unit.delivery.add_pair(tenant_id, row)
 
@@ -181,7 +181,7 @@ def _propose(unit: Unit, concluded: Ticket, conclusion: Conclusion) -> None:
         rule_id=proposal.rule_id,
         ticket_id=ticket.id,
         text=text_of(proposal),
-        sequence_number=unit.ledger.append(entry).sequence_number,
+        sequence_number=unit.record(entry).sequence_number,
     )
     unit.delivery.add_proposal(tenant_id, row)
 

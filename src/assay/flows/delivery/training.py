@@ -186,7 +186,7 @@ def _trigger(unit: Unit, tools: Tools, tenant_id: TenantId, size: int, at: Insta
         pairs=len(batch),
         text=text_of(job),
         triggered_at=at,
-        sequence_number=unit.ledger.append(draft).sequence_number,
+        sequence_number=unit.record(draft).sequence_number,
     )
     unit.delivery.add_job(tenant_id, row)
     return job
@@ -216,7 +216,7 @@ def _run(
             # Somebody else took the same job meanwhile: a job has one result, and the first one stands.
             return ShownJob(job=job, result=read_text(known.text, TrainingResult))
         body = {"job_id": job.job_id, "result": result}
-        receipt = unit.ledger.append(delivery_entry(tenant_id, EntryKind.TRAINING_FINISHED, body, at=finished_at))
+        receipt = unit.record(delivery_entry(tenant_id, EntryKind.TRAINING_FINISHED, body, at=finished_at))
         row = TrainingResultRow(
             job_id=job.job_id, text=text_of(result), finished_at=finished_at, sequence_number=receipt.sequence_number
         )

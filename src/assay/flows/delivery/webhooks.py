@@ -116,7 +116,7 @@ def add_webhook(tools: Tools, caller: Caller, request: AddWebhook) -> AddedWebho
         )
         event = news(EntryKind.WEBHOOK_ADDED, webhook_id, {"webhook_id": webhook_id})
         draft = delivery_entry(tenant_id, EntryKind.WEBHOOK_ADDED, webhook, at=at, events=(event,))
-        number = unit.ledger.append(draft).sequence_number
+        number = unit.record(draft).sequence_number
         row = StoredWebhook(webhook_id=webhook_id, text=text_of(webhook), sequence_number=number)
         unit.webhooks.add_webhook(tenant_id, row)
         unit.outbox.confirm(tenant_id, cursor_name(webhook_id), unit.outbox.newest(tenant_id))
@@ -135,7 +135,7 @@ def remove_webhook(tools: Tools, caller: Caller, request: RemoveWebhook) -> Webh
         told = {"webhook_id": webhook_id, "removed_by": by}
         event = news(EntryKind.WEBHOOK_REMOVED, webhook_id, {"webhook_id": webhook_id})
         draft = delivery_entry(tenant_id, EntryKind.WEBHOOK_REMOVED, told, at=caller.at, events=(event,))
-        number = unit.ledger.append(draft).sequence_number
+        number = unit.record(draft).sequence_number
         ended = EndedWebhook(webhook_id=webhook_id, by=by, ended_at=caller.at, sequence_number=number)
         unit.webhooks.end_webhook(tenant_id, ended)
         return webhook
@@ -187,7 +187,7 @@ def replay_webhook(tools: Tools, caller: Caller, request: ReplayWebhook) -> Repl
         for letter in due:
             unit.webhooks.put_letter(tenant_id, letter)
         told = {"webhook_id": webhook_id, "after": request.after, "events": len(due), "asked_by": by}
-        unit.ledger.append(delivery_entry(tenant_id, EntryKind.WEBHOOK_REPLAYED, told, at=at))
+        unit.record(delivery_entry(tenant_id, EntryKind.WEBHOOK_REPLAYED, told, at=at))
         return Replayed(webhook_id=webhook_id, due=len(due))
 
     return tools.database.write(work)
@@ -359,7 +359,7 @@ def _give_up(tools: Tools, webhook: Webhook, event: OutboxEvent, sent: Sent) -> 
 
     def work(unit: Unit) -> None:
         unit.webhooks.put_letter(event.tenant_id, letter)
-        unit.ledger.append(draft)
+        unit.record(draft)
 
     tools.database.write(work)
 

@@ -180,7 +180,7 @@ def issue_key(tools: Tools, caller: Caller, request: IssueKey) -> Done[IssuedKey
             principal, entropy=entropy, scopes=request.scopes, at=caller.at, expires_at=expires_at
         )
         unit.identity.add_api_key(record)
-        unit.ledger.append(api_key_issued(record, by=admin.id))
+        unit.record(api_key_issued(record, by=admin.id))
         return text, record
 
     return _shown_once(*tools.database.write(work))
@@ -199,9 +199,9 @@ def rotate_key(tools: Tools, caller: Caller, request: RotateKey) -> Done[IssuedK
         require_active(principal, caller.at)
         text, record, end = rotate_api_key(old, principal, entropy=entropy, at=caller.at, overlap=overlap, by=admin.id)
         unit.identity.add_api_key(record)
-        unit.ledger.append(api_key_issued(record, by=admin.id))
+        unit.record(api_key_issued(record, by=admin.id))
         unit.identity.revoke_api_key(end)
-        unit.ledger.append(api_key_revoked(old, end, at=caller.at))
+        unit.record(api_key_revoked(old, end, at=caller.at))
         return text, record
 
     return _shown_once(*tools.database.write(work))
@@ -217,7 +217,7 @@ def revoke_key(tools: Tools, caller: Caller, request: RevokeKey) -> ApiKeyRevoca
         _require_live(unit, record, caller.at)
         revocation = revoke_api_key(record, at=caller.at, by=admin.id, reason=request.reason)
         unit.identity.revoke_api_key(revocation)
-        unit.ledger.append(api_key_revoked(record, revocation, at=caller.at))
+        unit.record(api_key_revoked(record, revocation, at=caller.at))
         return revocation
 
     return tools.database.write(work)
@@ -238,7 +238,7 @@ def add_public_key(tools: Tools, caller: Caller, request: AddPublicKey) -> Signi
         if unit.access.find_signing_key(record.key_id) is not None:
             raise CredentialExistsError(f"`{record.key_id}` is registered already; make a key of its own for each")
         unit.access.add_signing_key(record)
-        unit.ledger.append(signing_key_added(record))
+        unit.record(signing_key_added(record))
         return record
 
     return tools.database.write(work)
@@ -258,7 +258,7 @@ def end_public_key(tools: Tools, caller: Caller, request: EndPublicKey) -> Signi
             raise CredentialEndedError(f"signing key `{key_id}` ended at {render_instant(before.ended_at)}")
         end = end_signing_key(record, at=caller.at, by=admin.id, reason=request.reason)
         unit.access.end_signing_key(end)
-        unit.ledger.append(signing_key_ended(record, end))
+        unit.record(signing_key_ended(record, end))
         return end
 
     return tools.database.write(work)

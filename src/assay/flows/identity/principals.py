@@ -231,7 +231,7 @@ def add_principal(tools: Tools, caller: Caller, request: AddPrincipal) -> Princi
         record_version(unit, added, entropy=tools.entropy)
         if secret is not None:
             unit.identity.add_password(secret)
-            unit.ledger.append(password_set(secret))
+            unit.record(password_set(secret))
         return added
 
     return tools.database.write(work)
@@ -311,7 +311,7 @@ def set_password(tools: Tools, caller: Caller, request: SetPassword) -> Password
         by = confirm(unit, caller).principal.id
         record = password_record(get_principal(unit, caller.tenant_id, principal_id), encoded, at=caller.at, by=by)
         unit.identity.add_password(record)
-        unit.ledger.append(password_set(record))
+        unit.record(password_set(record))
         return PasswordSet(principal_id=record.principal_id, set_at=record.set_at, set_by=record.set_by)
 
     return tools.database.write(work)
@@ -334,7 +334,7 @@ def view_principal(unit: Unit, tenant_id: TenantId, principal_id: PrincipalId, *
 
 def record_version(unit: Unit, version: Principal, *, entropy: Entropy) -> None:
     """Record one version of a principal: the entry, and the row that it vouches for."""
-    logged = unit.ledger.append(principal_recorded(version, entropy))
+    logged = unit.record(principal_recorded(version, entropy))
     unit.identity.add_principal(version, logged.sequence_number)
 
 

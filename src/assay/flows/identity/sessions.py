@@ -152,7 +152,7 @@ def log_out(tools: Tools, caller: Caller, request: LogOut) -> SessionRevocation:
         record = get_session(unit, parse_session_id(proved.credential_id))
         revocation = revoke_session(record, at=caller.at, by=proved.principal.id, reason="logged out")
         unit.identity.revoke_session(revocation)
-        unit.ledger.append(session_revoked(record, revocation, at=caller.at))
+        unit.record(session_revoked(record, revocation, at=caller.at))
         return revocation
 
     return tools.database.write(work)
@@ -232,7 +232,7 @@ def begin_session(
     """The token to show once, and what is stored: row and entry in the caller's unit of work."""
     token, record = open_session(person, entropy=entropy, at=at, lifetime=lifetime)
     unit.identity.add_session(record)
-    unit.ledger.append(session_issued(record, proved_by=proved_by))
+    unit.record(session_issued(record, proved_by=proved_by))
     return token, record
 
 

@@ -159,10 +159,10 @@ def _record_tier(unit: Unit, tenant_id: TenantId, known: Principal, change: Tier
     text = canonical_json(change)
     row = ChangedTier(subject=change.subject, version=change.version, text=text, changed_at=change.changed_at)
     unit.registry.add_tier_change(tenant_id, row)
-    unit.ledger.append(tier_entry(tenant_id, change))
+    unit.record(tier_entry(tenant_id, change))
     wanted = PrincipalChange(action_tier=change.to_tier)
     following = next_version(known, wanted, at=change.changed_at, by=change.changed_by)
-    logged = unit.ledger.append(principal_recorded_again(following, _salt_of(unit, known)))
+    logged = unit.record(principal_recorded_again(following, _salt_of(unit, known)))
     unit.identity.add_principal(following, logged.sequence_number)
 
 

@@ -75,7 +75,7 @@ def erase_entry_in(
     # An answer that is kept under a request's key may quote the value; without it a repeat is `request.answer_lost`.
     unit.requests.clear_answers(tenant_id)
     erasure = Erasure(sequence_number=sequence_number, pointers=erased, erased_by=by, reason=reason)
-    return erasure, unit.ledger.append(draft_entry(tenant_id, EntryKind.ERASURE, erasure, at=at))
+    return erasure, unit.record(draft_entry(tenant_id, EntryKind.ERASURE, erasure, at=at))
 
 
 def _content(

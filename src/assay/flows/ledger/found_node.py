@@ -26,7 +26,7 @@ def found_node(tools: Tools, tenant_id: TenantId, *, at: Instant) -> tuple[Endor
 
 
 def record_key(unit: Unit, tenant_id: TenantId, endorsement: Endorsement, *, at: Instant) -> None:
-    receipt = unit.ledger.append(draft_entry(tenant_id, EntryKind.KEY_ADDED, endorsement, at=at))
+    receipt = unit.record(draft_entry(tenant_id, EntryKind.KEY_ADDED, endorsement, at=at))
     unit.keys.add(endorsement, receipt)
 
 

@@ -42,9 +42,9 @@ def rotate_key(
     )
 
     def work(unit: Unit) -> None:
-        added = unit.ledger.append(draft_entry(tenant_id, EntryKind.KEY_ADDED, endorsement, at=at))
+        added = unit.record(draft_entry(tenant_id, EntryKind.KEY_ADDED, endorsement, at=at))
         unit.keys.add(endorsement, added)
-        retired = unit.ledger.append(draft_entry(tenant_id, EntryKind.KEY_RETIRED, retirement, at=at))
+        retired = unit.record(draft_entry(tenant_id, EntryKind.KEY_RETIRED, retirement, at=at))
         unit.keys.add(retirement, retired)
 
     tools.database.write(work)

@@ -73,7 +73,7 @@ def _log(tenant_id: TenantId, built: _Built, draft: Draft, unit: Unit) -> IndexS
     latest = unit.index.find_latest(tenant_id)
     if seal.previous != (None if latest is None else latest.sequence_number):
         return None
-    number = unit.ledger.append(draft).sequence_number
+    number = unit.record(draft).sequence_number
     segment = IndexSegment(
         sequence_number=number,
         first=seal.first,

@@ -46,7 +46,7 @@ def record_model(
     if unit.models.find_model(tenant_id, manifest.weight_hash) is not None:
         return None
     body = ModelAdded(manifest=manifest, added_by=by)
-    receipt = unit.ledger.append(_entry(tenant_id, EntryKind.MODEL_ADDED, body, manifest.weight_hash, at))
+    receipt = unit.record(_entry(tenant_id, EntryKind.MODEL_ADDED, body, manifest.weight_hash, at))
     model = RegisteredModel(
         weight_hash=manifest.weight_hash,
         name=manifest.name,
@@ -74,7 +74,7 @@ def record_evaluation(
 ) -> ModelEvaluation:
     """What this node found itself; figures that somebody only claims have no way in."""
     body = ModelEvaluated(weight_hash=weight_hash, cases_hash=cases_hash, figures=figures, evaluated_by=by)
-    receipt = unit.ledger.append(_entry(tenant_id, EntryKind.MODEL_EVALUATED, body, weight_hash, at))
+    receipt = unit.record(_entry(tenant_id, EntryKind.MODEL_EVALUATED, body, weight_hash, at))
     evaluation = ModelEvaluation(
         sequence_number=receipt.sequence_number,
         weight_hash=weight_hash,
@@ -100,7 +100,7 @@ def record_activation(
 ) -> ModelActivation:
     """From this entry on these weights judge."""
     body = ModelActivated(weight_hash=weight_hash, before_hash=before_hash, ticket_id=ticket_id, activated_by=by)
-    receipt = unit.ledger.append(_entry(tenant_id, EntryKind.MODEL_ACTIVATED, body, weight_hash, at))
+    receipt = unit.record(_entry(tenant_id, EntryKind.MODEL_ACTIVATED, body, weight_hash, at))
     activation = ModelActivation(
         sequence_number=receipt.sequence_number,
         weight_hash=weight_hash,

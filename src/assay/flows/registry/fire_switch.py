@@ -45,6 +45,6 @@ def _find_ticket(unit: Unit, tenant_id: TenantId, drafted: Ticket) -> Ticket | N
 def _record(unit: Unit, tenant_id: TenantId, fired: Fired, at: Instant) -> None:
     """People may have said no before: then the firing is on record, and they are asked once more."""
     if add_fact(unit.registry, tenant_id, fired, at=at):
-        unit.ledger.append(switch_entry(tenant_id, fired, at=at))
+        unit.record(switch_entry(tenant_id, fired, at=at))
     elif load_switch(unit.registry, tenant_id, fired.service_id).fired != fired:
         raise RestoreError(f"firing {fired.episode} of `{fired.service_id}` is on record as another one, or is over")

@@ -64,7 +64,7 @@ def receive_announce(
         kept = held[told.instance_id].announce if is_beat else content.decode()
         hold(unit.registry, tenant_id, lease, kept)
         if not is_beat:
-            unit.ledger.append(announce_entry(tenant_id, received, finding.key_id, at=at))
+            unit.record(announce_entry(tenant_id, received, finding.key_id, at=at))
         return lease
 
     return tools.database.write(work)

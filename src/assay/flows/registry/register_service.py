@@ -28,5 +28,5 @@ def register_key_in(
         if known.key.key_id == key.key_id:
             return known.key, False
     unit.registry.add_key(tenant_id, key)
-    unit.ledger.append(key_entry(tenant_id, key))
+    unit.record(key_entry(tenant_id, key))
     return key, True

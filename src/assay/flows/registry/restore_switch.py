@@ -70,4 +70,4 @@ def open_latch(unit: Unit, ticket: Ticket, settlement: Settlement, answers: tupl
     switch = load_switch(unit.registry, tenant_id, fired.service_id)
     restored = restore(switch, ticket, settlement, get_principal(unit, tenant_id, by), at=at)
     add_fact(unit.registry, tenant_id, restored, at=at)
-    unit.ledger.append(switch_entry(tenant_id, restored, at=at))
+    unit.record(switch_entry(tenant_id, restored, at=at))

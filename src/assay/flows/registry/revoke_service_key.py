@@ -26,5 +26,5 @@ def revoke_key_in(unit: Unit, tenant_id: TenantId, end: RevokedKey) -> tuple[Rev
     lost = tuple(lease.instance_id for lease in leases if lease.key_id == key_id)
     for instance_id in lost:
         unit.registry.drop_lease(tenant_id, service_id, instance_id)
-    unit.ledger.append(revocation_entry(tenant_id, end, lost))
+    unit.record(revocation_entry(tenant_id, end, lost))
     return end, True

@@ -100,7 +100,7 @@ def _settle(unit: Unit, tenant_id: TenantId, looks: dict[str, _Look], forgotten:
     changes = {name: look for name, look in looks.items() if look.entry != listed.get(name)}
     for name, look in changes.items():
         _list(unit.registry, tenant_id, name, look.entry, at)
-        unit.ledger.append(listing_entry(tenant_id, name, look.entry, look.reason, at=at))
+        unit.record(listing_entry(tenant_id, name, look.entry, look.reason, at=at))
     if changes:
         unit.registry.count_up(tenant_id, _ALL, _REVISION)
     for lease in forgotten:

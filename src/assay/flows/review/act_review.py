@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
+from assay.facts.review import act_entry
 from assay.flows.identity.authenticate import confirm
 from assay.flows.known import get_ticket
 from assay.flows.request import (
@@ -32,7 +32,6 @@ from assay.flows.review.answer_review import (
 )
 from assay.flows.review.check_answer import desk_key_ring, key_of
 from assay.flows.review.held_answers import find_held
-from assay.flows.review.review_entry import act_entry
 from assay.flows.review.settle_now import leases_in_force
 from assay.flows.review.settle_review import require_unsettled
 from assay.flows.tools import Tools
@@ -45,7 +44,6 @@ from assay.kernel.ids import PrincipalId, TicketId, parse_principal_id, parse_ti
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.ledger import Receipt
 from assay.ports.database import Unit
-from assay.ports.desk_store import StoredAct
 from assay.ports.signer import Signer
 from assay.review.act import (
     Act,
@@ -429,15 +427,7 @@ def _record(unit: Unit, tools: Tools, act: Act, wish: Wish, at: Instant) -> Acte
     ticket = get_ticket(unit, act.tenant_id, act.ticket_id)
     verify_act(act, ticket, key_of(unit, act, desk_key_ring(unit, tools.founder), act.acted_at))
     wish.change(unit, ticket, act)
-    receipt = unit.ledger.append(act_entry(ticket, act, at=at, words=wish.words))
-    row = StoredAct(
-        ticket_id=ticket.id,
-        sequence_number=receipt.sequence_number,
-        kind=act.kind,
-        by=act.by,
-        text=msgspec.json.encode(act).decode(),
-    )
-    unit.desk.add_act(ticket.tenant_id, row)
+    receipt = unit.record(act_entry(ticket, act, at=at, words=wish.words))
     return Acted(act=act, receipt=receipt)
 
 

@@ -12,13 +12,13 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from assay.facts.review import answer_entry
 from assay.flows.errors.identity import AnswerTimeError, NotSignedInError
 from assay.flows.identity.authenticate import confirm, require_session
 from assay.flows.known import get_ticket
 from assay.flows.rehearse import rehearse
 from assay.flows.review.check_answer import desk_key_ring, verified_answers
 from assay.flows.review.held_answers import end_lease, hold_answer_in
-from assay.flows.review.review_entry import answer_entry
 from assay.flows.review.settle_now import counting_answers, leases_in_force, settle_now
 from assay.flows.review.settle_review import NO_FOLLOW_UPS, FollowUps, require_unsettled, settle_review_in
 from assay.flows.tools import Tools
@@ -240,7 +240,7 @@ def record_answer(
     unit.review.add_answer(answer)
     end_lease(unit, ticket, answer)
     unit.desk.drop_draft(ticket.tenant_id, ticket.id, answer.by)
-    receipt = unit.ledger.append(answer_entry(ticket, answer, at=at))
+    receipt = unit.record(answer_entry(ticket, answer, at=at))
     if ticket.kind in follow_ups.on_answer:
         follow_ups.on_answer[ticket.kind](unit, ticket, answer, at)
     settlement = settle_review_in(unit, ticket, ring, follow_ups, at=at, more_to_come=more_to_come)

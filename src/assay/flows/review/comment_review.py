@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
+from assay.facts.review import TEXT_POINTER
 from assay.flows.review.check_answer import key_of
-from assay.flows.review.review_entry import TEXT_POINTER
 from assay.kernel.commitment import commit
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId

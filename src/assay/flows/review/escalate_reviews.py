@@ -3,12 +3,10 @@
 from collections.abc import Iterable
 from functools import partial
 
-import msgspec
-
+from assay.facts.review import escalation_entry
 from assay.flows.known import get_ticket
 from assay.flows.review.by_ticket import by_ticket
 from assay.flows.review.read_tickets import read_tickets
-from assay.flows.review.review_entry import escalation_entry
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import Instant
@@ -54,12 +52,5 @@ def _tell(tools: Tools, tenant_id: TenantId, ticket_id: TicketId, at: Instant, u
         persons=tools.desk.escalate_persons,
         escalated_at=at,
     )
-    receipt = unit.ledger.append(escalation_entry(ticket, escalation))
-    row = StoredEscalation(
-        ticket_id=ticket.id,
-        stage=stage,
-        text=msgspec.json.encode(escalation).decode(),
-        sequence_number=receipt.sequence_number,
-    )
-    unit.desk.add_escalation(tenant_id, row)
+    unit.record(escalation_entry(ticket, escalation))
     return escalation

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from assay.flows.review.review_entry import held_entry
+from assay.facts.review import held_entry
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Receipt
@@ -27,7 +27,7 @@ def hold_answer_in(unit: Unit, ticket: Ticket, answer: Answer, takes_effect_at: 
     )
     unit.desk.hold(ticket.tenant_id, row)
     end_lease(unit, ticket, answer)
-    return unit.ledger.append(held_entry(ticket, held, at=at))
+    return unit.record(held_entry(ticket, held, at=at))
 
 
 def end_lease(unit: Unit, ticket: Ticket, answer: Answer) -> None:

@@ -1,6 +1,6 @@
 """A question goes to people: a ticket on the review desk."""
 
-from assay.flows.review.review_entry import ticket_entry
+from assay.facts.review import ticket_entry
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -18,7 +18,7 @@ def open_review(tools: Tools, tenant_id: TenantId, draft: TicketDraft, *, at: In
 def open_review_in(unit: Unit, ticket: Ticket) -> Receipt:
     """Open it together with what it is about, for a flow that must not do one without the other."""
     unit.review.add_ticket(ticket)
-    return unit.ledger.append(ticket_entry(ticket))
+    return unit.record(ticket_entry(ticket))
 
 
 def draft_ticket(tools: Tools, tenant_id: TenantId, draft: TicketDraft, *, at: Instant) -> Ticket:

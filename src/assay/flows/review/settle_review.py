@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from assay.facts.review import settlement_entry
 from assay.flows.review.check_answer import verified_answers
-from assay.flows.review.review_entry import settlement_entry
 from assay.flows.review.settle_now import settle_now
 from assay.kernel.instant import Instant
 from assay.kernel.key import KeyRing
@@ -59,7 +59,7 @@ def record_settlement(unit: Unit, ticket: Ticket, settlement: Settlement, *, at:
     """Store a decision and log it; also for a room that concluded its own ticket."""
     unit.review.add_settlement(ticket.tenant_id, settlement)
     unit.desk.clear_ticket(ticket.tenant_id, ticket.id)
-    unit.ledger.append(settlement_entry(ticket, settlement, at=at))
+    unit.record(settlement_entry(ticket, settlement, at=at))
 
 
 def require_unsettled(unit: Unit, ticket: Ticket) -> None:

@@ -4,11 +4,11 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from assay.facts.review import lapsed_entry
 from assay.flows.known import get_principal, get_ticket
 from assay.flows.review.answer_review import record_answer
 from assay.flows.review.check_answer import desk_key_ring
 from assay.flows.review.held_answers import find_held, parse_held
-from assay.flows.review.review_entry import lapsed_entry
 from assay.flows.review.settle_review import FollowUps, require_unsettled
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest
@@ -82,7 +82,7 @@ def _lapse(unit: Unit, tenant_id: TenantId, row: HeldRow, refused: Error, at: In
     ticket = get_ticket(unit, tenant_id, row.ticket_id)
     lapsed = AnswerLapsed(ticket_id=ticket.id, answer_hash=_hash_of(row), code=refused.code, problem=str(refused))
     unit.desk.drop_held(tenant_id, ticket.id, row.by)
-    unit.ledger.append(lapsed_entry(ticket, lapsed, at=at))
+    unit.record(lapsed_entry(ticket, lapsed, at=at))
     return Effect(ticket_id=ticket.id, by=row.by, state=EffectState.LAPSED, code=refused.code, problem=str(refused))
 
 

@@ -94,7 +94,7 @@ def register_policy(
             document=policy.document,
             registered_at=at,
             registered_by=by,
-            sequence_number=unit.ledger.append(entry).sequence_number,
+            sequence_number=unit.record(entry).sequence_number,
         )
         unit.trust.register_policy(tenant_id, registered)
         unit.trust.add_signal(tenant_id, logged_signal(signal, sequence_number=registered.sequence_number))

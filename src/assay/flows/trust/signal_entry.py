@@ -36,6 +36,6 @@ def signal_entry(
 
 
 def append_signal(unit: Unit, tenant_id: TenantId, signal: TrustSignal, entry: Draft) -> Receipt:
-    receipt = unit.ledger.append(entry)
+    receipt = unit.record(entry)
     unit.trust.add_signal(tenant_id, logged_signal(signal, sequence_number=receipt.sequence_number))
     return receipt

@@ -257,7 +257,7 @@ def _record_state(unit: Unit, prepared: Prepared) -> int:
         signal=prepared.signal,
         at=prepared.at,
     )
-    number = unit.ledger.append(entry).sequence_number
+    number = unit.record(entry).sequence_number
     silver = silver_of(state, version=loaded.version, due_at=prepared.due_at, through=through, sequence_number=number)
     unit.truth.add_state(tenant_id, silver)
     if prepared.signal is not None:
@@ -279,6 +279,6 @@ def _snapshot_number(unit: Unit, prepared: Prepared) -> int:
     known = unit.truth.find_snapshot(loaded.tenant_id, loaded.snapshot.snapshot_hash)
     if known is not None:
         return known.sequence_number
-    number = unit.ledger.append(prepared.snapshot).sequence_number
+    number = unit.record(prepared.snapshot).sequence_number
     unit.truth.freeze(loaded.tenant_id, snapshot_row(loaded.snapshot, sequence_number=number))
     return number

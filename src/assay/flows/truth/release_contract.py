@@ -68,7 +68,7 @@ def release_contract(
             schema_text=schema_text,
             released_at=at,
             released_by=principal.id,
-            sequence_number=unit.ledger.append(entry).sequence_number,
+            sequence_number=unit.record(entry).sequence_number,
         )
         unit.truth.release_contract(tenant_id, released)
         project_contract(unit, tenant_id, contract, entry=released.sequence_number, by=principal.id, at=at)

@@ -139,7 +139,7 @@ def draft_bronze(
 
 def add_bronze(unit: Unit, bronze: Bronze) -> Receipt:
     tenant_id = bronze.draft.tenant_id
-    receipt = unit.ledger.append(bronze.draft)
+    receipt = unit.record(bronze.draft)
     for row in bronze.rows:
         unit.truth.add_record(tenant_id, replace(row, sequence_number=receipt.sequence_number))
     if bronze.signal is not None:

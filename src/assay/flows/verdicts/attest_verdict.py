@@ -128,7 +128,7 @@ def settle_held_verdict(
     draft = _final_entry(tenant_id, held, ruling, token, at)
     final = replace(
         row,
-        sequence_number=unit.ledger.append(draft).sequence_number,
+        sequence_number=unit.record(draft).sequence_number,
         standing=ruling.standing.value,
         verdict=ruling.verdict.value,
         recorded_at=at,

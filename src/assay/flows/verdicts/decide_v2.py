@@ -147,7 +147,7 @@ def _record(
     known = find_known_record(unit, tenant_id, telemetry.telemetry_id)
     if is_repeat(telemetry, None if known is None else known.telemetry_hash):
         return False
-    numbers = [unit.ledger.append(draft).sequence_number for draft, _ in drafts]
+    numbers = [unit.record(draft).sequence_number for draft, _ in drafts]
     for number, (_, row) in zip(numbers, drafts, strict=True):
         unit.verdicts.add(tenant_id, replace(row, sequence_number=number))
     note_record(

@@ -73,7 +73,7 @@ def add_graph(unit: Unit, tenant_id: TenantId, opened: OpenGraph, *, by: Princip
         signed_by=opened.signed_by,
         added_at=at,
         by=by,
-        sequence_number=unit.ledger.append(entry).sequence_number,
+        sequence_number=unit.record(entry).sequence_number,
     )
     fields = {name: getattr(head, name) for name in head.__struct_fields__}
     unit.graphs.add_version(tenant_id, GraphVersion(document=opened.document.decode(), **fields))
@@ -104,7 +104,7 @@ def activation_entry(
         activated_by=by,
     )
     activation = GraphActivation(
-        sequence_number=unit.ledger.append(_entry(tenant_id, EntryKind.GRAPH_ACTIVATED, body, at)).sequence_number,
+        sequence_number=unit.record(_entry(tenant_id, EntryKind.GRAPH_ACTIVATED, body, at)).sequence_number,
         document_hash=document_hash,
         content_hash=opened.content_hash,
         kg_version_hash=opened.kg_version_hash,

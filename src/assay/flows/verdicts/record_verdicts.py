@@ -144,7 +144,7 @@ class VerdictBatch:
 
     def _add_verdict(self, tenant_id: TenantId, one: PreparedVerdict) -> Receipt:
         self._transcripts[tenant_id].append(one.transcript)
-        receipt = self.unit.ledger.append(one.draft)
+        receipt = self.unit.record(one.draft)
         ticket_id = None if one.ticket is None else one.ticket.id
         row = replace(one.row, sequence_number=receipt.sequence_number, ticket_id=ticket_id)
         self._rows[tenant_id].append(row)

@@ -129,7 +129,7 @@ def clear_egress(tools: Tools, *, reason: str, credential: str, at: Instant) -> 
 
 def _append(unit: Unit, tenant_id: TenantId, kind: EntryKind, body: Struct, attempts: int, at: Instant) -> Receipt:
     news = news_of(kind, "node", {"attempts": attempts})
-    receipt = unit.ledger.append(draft_entry(tenant_id, kind, body, at=at, events=(news,)))
+    receipt = unit.record(draft_entry(tenant_id, kind, body, at=at, events=(news,)))
     note = EgressNote(sequence_number=receipt.sequence_number, attempts=attempts, noted_at=at)
     unit.verdicts.add_egress(tenant_id, note)
     return receipt
@@ -279,7 +279,7 @@ def _measure(tools: Tools, tenant_id: TenantId, weights: Digest, at: Instant) ->
     quote = tools.boot.quote(weights, raw_digest(head.entry_hash))
     body = MeasuredWeights(quote=quote, after_sequence=head.sequence_number, after_hash=head.entry_hash)
     draft = draft_entry(tenant_id, EntryKind.WEIGHTS_MEASURED, body, at=at)
-    receipt = tools.database.write(lambda unit: unit.ledger.append(draft))
+    receipt = tools.database.write(lambda unit: unit.record(draft))
     measured = Measured(model_weight_hash=weights, entry_hash=receipt.entry_hash)
     tools.measured.put(tenant_id, measured)
     return measured

@@ -158,7 +158,7 @@ def drop_old(unit: Unit, tenant_id: TenantId, subject: str, keep_seconds: int, a
         dropped_until=latest,
         records=records,
         dropped_at=at,
-        sequence_number=unit.ledger.append(entry).sequence_number,
+        sequence_number=unit.record(entry).sequence_number,
     )
     unit.telemetry.add_drop(tenant_id, drop)
 

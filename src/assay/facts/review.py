@@ -1,22 +1,27 @@
-"""Ledger entries of the review desk: questions, answers, settlements, and what people and the node do besides."""
+"""The review desk: entries about tickets, answers, settlements and acts, and the rows that follow from them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
+import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import asdict
 
+from assay.facts.kinds import Fact, Folded, Projected, Table, Transient
 from assay.kernel.canonical import canonicalize
 from assay.kernel.commitment import Disclosure, seal_fields
 from assay.kernel.digest import Digest
+from assay.kernel.entry import Entry
 from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
+from assay.ports.desk_store import HeldRow, SavedDraft, SavedView, StoredAct, StoredEscalation
 from assay.review.act import Act, ActKind
 from assay.review.answer import Answer
 from assay.review.escalate import Escalation
 from assay.review.hold import AnswerLapsed, HeldAnswer
 from assay.review.kind import OnExpiry, TicketKind
+from assay.review.lease import Lease
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
@@ -52,6 +57,12 @@ class TicketOpened(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     due_at: Instant | None
     on_expiry: OnExpiry
     default_choice: str | None
+
+
+class RecordedAct(Act, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of an entry about an act: the act as it was signed; a comment has the commitment of its words."""
+
+    text: Raw = Raw()
 
 
 def ticket_entry(ticket: Ticket) -> Draft:
@@ -102,3 +113,62 @@ def about_ticket(
     news = {"ticket_id": ticket.id, "kind": ticket.kind, "about": ticket.about}
     event = Event(type=kind.value, subject=ticket.id, body=Raw(canonicalize(news)))
     return draft_entry(ticket.tenant_id, kind, body, at=at, disclosures=disclosures, events=(event,))
+
+
+def _act_rows(entry: Entry, act: RecordedAct) -> Iterator[StoredAct]:
+    signed = Act(**{name: getattr(act, name) for name in Act.__struct_fields__})
+    yield StoredAct(
+        ticket_id=act.ticket_id,
+        sequence_number=entry.sequence_number,
+        kind=act.kind,
+        by=act.by,
+        text=_json(signed),
+    )
+
+
+def _escalation_rows(entry: Entry, escalation: Escalation) -> Iterator[StoredEscalation]:
+    yield StoredEscalation(
+        ticket_id=escalation.ticket_id,
+        stage=escalation.stage,
+        text=_json(escalation),
+        sequence_number=entry.sequence_number,
+    )
+
+
+def _json(record: Struct) -> str:
+    return msgspec.json.encode(record).decode()
+
+
+FACTS = (
+    *(Fact(kind, RecordedAct, _act_rows, into=(StoredAct,)) for kind in _KINDS.values()),
+    Fact(EntryKind.TICKET_ESCALATED, Escalation, _escalation_rows, into=(StoredEscalation,)),
+)
+TABLES = (
+    Table(
+        "ticket",
+        Projected(None),
+        columns=("tenant_id", "ticket_id", "position", "kind", "opened_at", "record", "about"),
+        pending=True,
+    ),
+    Table(
+        "answer", Projected(None), columns=("tenant_id", "ticket_id", "position", "answered_by", "record"), pending=True
+    ),
+    Table("settlement", Projected(None), columns=("tenant_id", "ticket_id", "record"), pending=True),
+    Table(
+        "ticket_place",
+        Folded(None),
+        columns=("tenant_id", "ticket_id", "position", "kind", "about", "is_open", "place", "due_at"),
+        pending=True,
+    ),
+    Table("desk_act", Projected(StoredAct), keys=("ticket_id", "by"), taken="the act of entry {sequence_number}"),
+    Table(
+        "desk_escalation",
+        Projected(StoredEscalation),
+        keys=("ticket_id",),
+        taken="the escalation `{stage}` of `{ticket_id}`",
+    ),
+    Table("desk_held", Folded(HeldRow), pending=True),
+    Table("desk_lease", Transient("not examined yet", row=Lease), pending=True),
+    Table("desk_draft", Transient("not examined yet", row=SavedDraft), pending=True),
+    Table("desk_view", Transient("not examined yet", row=SavedView), pending=True),
+)

@@ -1,0 +1,41 @@
+"""How rows follow from ledger entries: implemented by `assay.facts`, handed to the databases by the wiring."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from msgspec import Struct
+
+from assay.kernel.entry import Entry
+from assay.kernel.ledger import EntryKind
+
+
+class Shape(NamedTuple):
+    """Where rows of one type are stored, and how a stored row is compared with its entry.
+
+    `keys` are the text columns of indexes, which have to be short. `taken` names a row whose place is taken, with the
+    row's fields in braces. Where a row holds content that its entry only commits to, `seal` replaces the content by
+    its hash; sealed rows are compared. A row type that is not `is_checked` is returned as it was read.
+    """
+
+    table: str
+    keys: tuple[str, ...]
+    taken: str
+    is_checked: bool
+    seal: Callable[[Any], Struct] | None
+
+
+class Projector(Protocol):
+    """The declarations of `assay.facts`; pure, so that every thread may use it."""
+
+    def shape_of(self, row: type[Struct]) -> Shape: ...
+
+    def has_rows(self, kind: EntryKind) -> bool:
+        """Whether entries of this kind have rows."""
+        ...
+
+    def project(self, entry: Entry) -> tuple[Struct, ...]:
+        """Return the rows of an entry, sealed where they hold content; none for a kind without rows.
+
+        Raises `store.damaged_record` where the body is not one that its kind can have.
+        """
+        ...
