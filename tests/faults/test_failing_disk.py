@@ -2,13 +2,19 @@
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.tools import Tools
+from assay.kernel.errors import StoreError
+from assay.kernel.ids import parse_tenant_id
+from assay.kernel.ledger import EntryKind, draft_entry
+from assay.surfaces.forja.own import OwnService, open_own
+from assay.wiring import open_node
 from tests.faults._children import Appender, Clerk, Journal, wait_until
 from tests.faults._nodes import TENANT, Place, PostgresPlace, SqlitePlace, entry_hashes, open_when_free
 from tests.faults._strace import parse_trace
@@ -102,6 +108,43 @@ def test_a_full_disk_stops_the_writer_and_more_room_lets_the_ledger_go_on(small_
     _expect_that_the_writer_stopped(appender.journal)
     subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
     _expect_that_nothing_was_lost(node, appender.journal)
+
+
+def _append_for_ever(tools: Tools) -> None:
+    while True:
+        tools.database.append(draft_entry(TENANT, EntryKind.NOTE, {"text": "x"}, at=tools.clock.now()))
+
+
+def _failed(own: OwnService, times: int) -> None:
+    for _ in range(times):
+        own.observe(500, "/api/v1/answers", is_agent=False)
+
+
+@pytest.mark.clause("forja", "kill-switch")
+def test_a_switch_that_fires_on_a_full_disk_is_fired_after_a_restart(small_disk: Path) -> None:
+    """The firing cannot be stored; the room for it was taken in advance. Once there is room, it is on record."""
+    node = SqlitePlace(small_disk).found()
+    with open_node(node) as (tools, config):
+        tenant_id = parse_tenant_id(config.node.tenant)
+        own = open_own(tools, tenant_id, port=1)
+        with (small_disk / "filler").open("wb", buffering=0) as filler, suppress(OSError):
+            while filler.write(b"x" * 4096):
+                pass
+        with pytest.raises(StoreError):
+            _append_for_ever(tools)
+        _failed(own, 60)
+        assert own.service.switch.is_fired
+        with pytest.raises(StoreError):
+            own.service.tick()
+    (small_disk / "filler").unlink()
+    with open_node(node) as (tools, _):
+        own = open_own(tools, tenant_id, port=1)
+        assert own.service.switch.is_fired
+        own.service.tick()
+        kinds = tools.database.read(lambda unit: [one.kind for one in unit.ledger.entries(tenant_id)])
+        assert kinds.count(EntryKind.SWITCH_FIRED) == 1
+        assert tools.latch is not None
+        assert tools.latch.load() is None
 
 
 def test_what_is_found_after_a_failed_flush_is_written_anew_before_anything_builds_on_it(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from assay.adapters.group_commit import BusyError
+from assay.adapters.latch_file import LatchFile
 from assay.adapters.sql.errors import CannotOpenError
 from assay.adapters.sql.registry_store import SqlRegistryStore
 from assay.adapters.sqlite.session import DRIVER_ERRORS, SqliteSession, open_connection, translate_error
@@ -34,6 +35,11 @@ class ServiceFile:
         except DRIVER_ERRORS as error:
             self._connection.close()
             raise CannotOpenError(f"`{path}` cannot be opened as the memory of a service: {error}") from error
+
+    @property
+    def latch(self) -> LatchFile:
+        """The file beside it that takes a firing while this one cannot grow."""
+        return LatchFile(self._path.with_name(f"{self._path.name}.latch"))
 
     def write(self, work: Callable[[RegistryStore], T]) -> T:
         return self._transact("BEGIN IMMEDIATE", work)

@@ -21,6 +21,7 @@ from assay.ports.clock import Clock
 from assay.ports.database import Database
 from assay.ports.egress import EgressGuard
 from assay.ports.ids import Entropy
+from assay.ports.latch import Latch
 from assay.ports.mark_memory import MarkMemory
 from assay.ports.measured_boot import MeasuredBoot
 from assay.ports.password import Passwords
@@ -39,6 +40,7 @@ class Tools:
     Kaori's four, with the spatial system of each. `roles` are those beyond the built-in ones. Verdicts need a
     `reasoner`, and in strict mode a `guard`; with a `boot`, weights are measured before they judge. `kept` are the
     models that judged before, for replays. `weights` is where those of other models than the shipped one lie.
+    `latch` remembers a fired switch that could not be stored.
     With `oidc`, people may log in by way of an identity provider.
     `guardians` are all asked about each bundle of claims; without one, none passes.
     `clock_skew` is how far the clock may be behind the newest entry while observations and signals are taken in,
@@ -70,6 +72,7 @@ class Tools:
     kept: KeptReasoners | None = None
     guard: EgressGuard | None = None
     weights: WeightFiles | None = None
+    latch: Latch | None = None
     guardians: tuple[Guardian, ...] = (BuiltInGuardian(),)
     boot: MeasuredBoot | None = None
     measured: MeasuredShelf = field(default_factory=MeasuredShelf)

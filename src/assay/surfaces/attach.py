@@ -190,9 +190,11 @@ def attach(
     path = Path(codex)
     content = path.read_bytes()
     manifest = open_manifest(content).manifest
+    shared = _memory(memory, path, manifest, node)
     service = Service(
         manifest=manifest,
-        memory=_memory(memory, path, manifest, node),
+        memory=shared,
+        latch=shared.latch if isinstance(shared, ServiceFile) else None,
         desk=_desk(node, node_url, node_key),
         clock=SystemClock(),
         entropy=OsEntropy(),

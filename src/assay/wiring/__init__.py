@@ -21,6 +21,7 @@ from assay.adapters.checkpoint_folder import CheckpointFolder
 from assay.adapters.clock import OsEntropy, SystemClock
 from assay.adapters.folder_memory import FolderMemory
 from assay.adapters.key_places import TOKEN_PREFIX, KeyPlaces
+from assay.adapters.latch_file import LatchFile
 from assay.adapters.learn_types import learn_types
 from assay.adapters.node_folder import StagedFolder
 from assay.adapters.sqlite.database import SqliteDatabase
@@ -211,6 +212,7 @@ def _tools(folder: Path, config: Config, database: Database, signers: Mapping[st
         truth_signer=signers.get("truth"),
         checkpoints=CheckpointFolder(folder / "checkpoints"),
         marks=FolderMemory(folder / "marks"),
+        latch=LatchFile(folder / "switch.latch"),
         passwords=Argon2Passwords(),
         founder=parse_key_id(config.node.founder),
         anchors=parse_anchors(config.trust.anchors),

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ def test_hanging_up_in_the_middle_of_a_request_fires_no_switch(tmp_path: Path, m
             await _half_a_request(agent)
 
     run(attack)
-    assert not agent.service.switch.is_fired
+    assert not _is_fired(agent)
     assert agent.service.totals().errors == 0
     agent.stop()
 
@@ -118,7 +119,7 @@ def test_an_application_that_answers_nothing_has_failed(tmp_path: Path) -> None:
 
     agent = _attached(tmp_path, app)
     run(ask)
-    assert agent.service.switch.is_fired
+    assert _is_fired(agent)
     agent.stop()
 
 
@@ -196,6 +197,46 @@ def test_an_action_in_a_websocket_is_ruled_on_by_what_opened_it(tmp_path: Path) 
         assert caught.value.code == "identity.not_signed_in"
         talk((b"x-api-key", house.key.encode()))
         assert house.done == ["ran"]
+
+
+@pytest.mark.clause("forja", "kill-switch")
+@pytest.mark.parametrize("fails", ["raises", "closes"])
+def test_websockets_that_fail_fire_the_switch(tmp_path: Path, fails: str) -> None:
+    """Also after they were accepted; one that the caller left, or that was closed as it should be, does not."""
+
+    async def app(_scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401  ASGI's own
+        await send({"type": "websocket.accept"})
+        message = await receive()
+        if message["type"] == "websocket.disconnect" or (message["text"] == "fail" and fails == "raises"):
+            raise RuntimeError("broken")
+        await send({"type": "websocket.close", "code": 1011 if message["text"] == "fail" else 1000})
+
+    agent = _attached(tmp_path, app)
+
+    def talk(message: Message) -> None:
+        async def receive() -> Message:
+            return message
+
+        with suppress(RuntimeError):
+            run(lambda: agent(_scope("/ws", kind="websocket"), receive, _sent))
+
+    for _ in range(_ENOUGH):
+        talk({"type": "websocket.receive", "text": "well"})
+        talk({"type": "websocket.disconnect", "code": 1001})
+    assert not _is_fired(agent)
+    for _ in range(_ENOUGH):
+        talk({"type": "websocket.receive", "text": "fail"})
+    assert _is_fired(agent)
+    agent.stop()
+    agent.service.memory.close()
+
+
+def _is_fired(agent: Agent) -> bool:
+    return agent.service.switch.is_fired
+
+
+async def _sent(_message: Message) -> None:
+    """Nobody listens."""
 
 
 def test_a_slow_memory_holds_none_of_the_applications_own_threads(tmp_path: Path) -> None:

@@ -42,20 +42,31 @@ class CountingMiddleware:
             await self._app(scope, receive, send)
             return
         self._begin()
-        if scope["type"] != "http":
+        if scope["type"] == "websocket":
             await self._talk(scope, receive, send)
+        elif scope["type"] != "http":
+            await self._app(scope, receive, send)
         elif self._forja.serves(scope):
             await self._forja(scope, receive, send)
         else:
             await _Counted(self._app, self._service, scope, receive, send).run(self._rule)
 
     async def _talk(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A websocket has no status to count; its actions are ruled on by what it was opened with."""
-        token = CURRENT.set(Call(scope))
+        """A websocket counts once, when it ends: failed where the application broke. Its actions are ruled on by what
+        it was opened with.
+        """
+        call, passing = Call(scope), Passing(receive, send)
+        token = CURRENT.set(call)
         try:
-            await self._app(scope, receive, send)
+            await self._app(scope, passing.receive, passing.send)
+        except Exception:
+            passing.broke()
+            raise
         finally:
             CURRENT.reset(token)
+            status = passing.status()
+            if status is not None:
+                self._service.observe(outcome_of(status), is_agent=call.says_agent)
 
 
 class _Counted:

@@ -75,6 +75,7 @@ def open_own(tools: Tools, tenant_id: TenantId, *, port: int) -> OwnService:
         entropy=tools.entropy,
         tenant_id=tenant_id,
         is_alone=True,
+        latch=tools.latch,
         find_drift=lambda: own.drift,
     )
     forja = ForjaApp(

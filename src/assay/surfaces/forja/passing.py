@@ -1,4 +1,4 @@
-"""One request as it passes: its status, and whether the caller was still there to get one.
+"""One request or websocket as it passes: its status, and whether the caller was still there to get one.
 
 Whoever leaves before a response begins says nothing about the service. Otherwise anybody could fire its switch, by
 sending half a request and hanging up fifty times.
@@ -7,6 +7,9 @@ sending half a request and hanging up fifty times.
 from assay.surfaces.forja.reply import Message, Receive, Send
 
 _BROKE = 500
+_SWITCHED = 101
+# A close code by which a server says that it failed (RFC 6455 7.4.1, and the registry's 1014).
+_FAILED = frozenset({1011, 1014})
 
 
 class Passing:
@@ -25,13 +28,17 @@ class Passing:
 
     async def receive(self) -> Message:
         message = await self._receive()
-        if message["type"] == "http.disconnect":
+        if message["type"] in ("http.disconnect", "websocket.disconnect"):
             self._has_left = True
         return message
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._status, self._is_unheard = message["status"], self._has_left
+        elif message["type"] == "websocket.accept":
+            self._status = _SWITCHED
+        elif message["type"] == "websocket.close" and message.get("code") in _FAILED:
+            self.broke()
         await self._send(message)
 
     def broke(self) -> None:

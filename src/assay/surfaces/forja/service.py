@@ -14,11 +14,12 @@ import structlog
 from msgspec import Struct
 
 from assay.flows.registry.switch_facts import add_fact, load_facts, load_switch
-from assay.kernel.errors import Error
+from assay.kernel.errors import Error, StoreError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.clock import Clock
 from assay.ports.ids import Entropy
+from assay.ports.latch import Latch
 from assay.ports.registry_store import RegistryStore, ServiceMemory, WorkerCounts
 from assay.ports.service_desk import ServiceDesk
 from assay.registry.action import ServicePower, Tier
@@ -86,6 +87,8 @@ class Service:
     tenant_id: TenantId = OWN
     # A node's own service is one worker, and its memory is the desk's: what the desk records needs no second place.
     is_alone: bool = False
+    # Where a firing is remembered until it is stored: the disk may be full just then.
+    latch: Latch | None = None
     # Rules whose version in force nobody stands by, and rules in doubt.
     find_drift: Callable[[], tuple[int, int]] = lambda: (0, 0)
     worker_id: str = field(init=False)
@@ -98,6 +101,7 @@ class Service:
     _agents: int = field(default=0, init=False)
     _told: int = field(default=0, init=False)
     _heard: int = field(default=0, init=False)
+    _stored: int = field(default=0, init=False)
     _tell_after: float = field(default=0.0, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
     _ticking: threading.Lock = field(default_factory=threading.Lock, init=False)
@@ -106,7 +110,9 @@ class Service:
 
     def __post_init__(self) -> None:
         self.worker_id = self.entropy.token(8).hex()
-        self._switch = self._remembered()
+        if self.latch is not None:
+            _try(self.latch.prepare)
+        self._switch = self._latched(self._remembered())
 
     @property
     def switch(self) -> Switch:
@@ -126,6 +132,25 @@ class Service:
             return load_switch(store, self.tenant_id, name)
 
         return self.memory.write(work)
+
+    def _latched(self, stored: Switch) -> Switch:
+        """The switch with a firing that an earlier process could not store; the next round stores it."""
+        record = None if self.latch is None else self.latch.load()
+        if record is None:
+            return stored
+        fired = msgspec.json.decode(record, type=Fired)
+        if fired.service_id != stored.service_id or fired.episode <= stored.episode:
+            return stored
+        return Switch(service_id=stored.service_id, episode=fired.episode, fired=fired, restored_at=stored.restored_at)
+
+    def _storing(self, fired: Fired, store: Callable[[], object]) -> None:
+        """Store a firing. Until that is done it is in the latch, which outlives this process."""
+        latch = self.latch
+        if latch is not None:
+            _try(lambda: latch.store(msgspec.json.encode(fired)))
+        store()
+        if latch is not None:
+            _try(latch.clear)
 
     def observe(self, outcome: Outcome, *, is_agent: bool, asker: str | None = None) -> None:
         """Count one response. Never waits for storage: a firing is stored by the next round, which is woken at once.
@@ -234,12 +259,14 @@ class Service:
             at = self.clock.now()
             with self._lock:
                 own, pending = self._told_counts(), self._switch
-            seen = self.memory.write(lambda store: self._meet(store, own, pending, at))
+            seen = self._met(own, pending, at)
             with self._lock:
                 self._follow(*seen)
                 joint = self._judge(at)
             if joint is not None:
-                self.memory.write(lambda store: add_fact(store, self.tenant_id, joint, at=at))
+                self._storing(
+                    joint, lambda: self.memory.write(lambda store: add_fact(store, self.tenant_id, joint, at=at))
+                )
         with self._asking:
             self._ask_desk()
 
@@ -249,11 +276,25 @@ class Service:
             name, pending = self.manifest.service, self._switch
             stored = self.memory.read(lambda store: load_switch(store, self.tenant_id, name))
             if pending.fired is not None and pending.episode > stored.episode:
-                self.desk.tell_fired(pending.fired, at=self.clock.now())
+                fired, at = pending.fired, self.clock.now()
+                self._storing(fired, lambda: self.desk.tell_fired(fired, at=at))
                 return
             attempts = self.memory.read(lambda store: store.counted(self.tenant_id, name, ATTEMPTS))
             with self._lock:
                 self._follow(stored, _Others(attempts=attempts))
+
+    def _met(self, own: _Counts, pending: Switch, at: Instant) -> tuple[Switch, _Others]:
+        seen: list[tuple[Switch, _Others]] = []
+
+        def meet() -> None:
+            seen.append(self.memory.write(lambda store: self._meet(store, own, pending, at)))
+
+        if pending.fired is not None and pending.episode > self._stored:
+            self._storing(pending.fired, meet)
+            self._stored = pending.episode
+        else:
+            meet()
+        return seen[0]
 
     def _meet(self, store: RegistryStore, own: _Counts, pending: Switch, at: Instant) -> tuple[Switch, _Others]:
         name = self.manifest.service
@@ -338,6 +379,14 @@ class Service:
             _log.warning("desk", service=self.manifest.service, code=error.code, message=str(error))
         else:
             self._told = fired.episode
+
+
+def _try(step: Callable[[], None]) -> None:
+    """A latch that cannot be written keeps no service from its work, nor a firing from being stored."""
+    try:
+        step()
+    except StoreError as error:
+        _log.warning("latch", code=error.code, message=str(error))
 
 
 def _since(buckets: Iterable[Bucket], restored_at: Instant | None) -> list[Bucket]:

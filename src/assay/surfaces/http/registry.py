@@ -5,7 +5,6 @@ from functools import partial
 from ipaddress import ip_network
 
 from litestar import asgi
-from litestar.enums import ScopeType
 from litestar.handlers import ASGIRouteHandler
 from litestar.types import ASGIApp, Receive, Scope, Send
 
@@ -81,7 +80,7 @@ def mount_own(registry: RegistryApp) -> ASGIRouteHandler:
 
 
 def count_outcomes(own: OwnService) -> Callable[[ASGIApp], ASGIApp]:
-    """Litestar's middleware that counts each response of the node for its SENSE and its switch."""
+    """Litestar's middleware that counts each response and websocket of the node for its SENSE and its switch."""
 
     def wrap(app: ASGIApp) -> ASGIApp:
         async def counted(scope: Scope, receive: Receive, send: Send) -> None:
@@ -93,7 +92,7 @@ def count_outcomes(own: OwnService) -> Callable[[ASGIApp], ASGIApp]:
                 raise
             finally:
                 path, status = _asked_path(scope), passing.status()
-                if scope["type"] == ScopeType.HTTP and path not in _PROBES and status is not None:
+                if path not in _PROBES and status is not None:
                     own.observe(status, path, is_agent=_is_agent(scope), asker=_failed_asker(scope))
 
         return counted
