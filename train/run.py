@@ -1,7 +1,8 @@
 """The training loop: resumable, a checkpoint every two minutes, a line of progress with exactness by type.
 
-python -m train.run --folder FOLDER [--steps N] [--threads 1] [--rate 0.003] [--start WEIGHTS]
-With `--start` a new run begins at the weights of a file, else at random.
+python -m train.run --folder FOLDER [--steps N] [--threads 1] [--rate 0.003] [--start WEIGHTS] [--mined N]
+With `--start` a new run begins at the weights of a file, else at random. With `--mined`, of so many drawn comparisons
+of numbers those are trained on that the model is least sure of, beside the drawn cases.
 """
 
 import argparse
@@ -20,17 +21,21 @@ from assay.model.learn.network import parameters_of
 from assay.model.learn.row import Row, draw_closing
 from assay.model.vocabulary import VOCABULARY
 from assay.model.weights import Weights, parse_weights
+from train.comparisons import draw_comparison_rows
 from train.network import Judge, Shape
 from train.sealed import sealed_lines
 from train.sequences import draw_rows
 
-__all__ = ["Batch", "Trainer", "batches", "collate", "draw_pool", "exactness", "main", "train"]
+__all__ = ["Batch", "Trainer", "batches", "collate", "draw_pool", "exactness", "main", "mine", "train"]
 
 _CHECKPOINT_SECONDS = 120
 _BUFFER = 6144
 _MIXED = 4
 _SHARPNESS = 1 / 4096
 _KEPT = 0.99
+_MINED_SHARE = 0.5
+# The share of closing rows among drawn cases; twice as many where mined rows take half of the pool.
+_CLOSING, _CLOSING_BESIDE = 0.12, 0.24
 
 Batch = tuple[Tensor, Tensor, Tensor, Tensor]
 
@@ -44,7 +49,7 @@ def collate(rows: Sequence[Row]) -> Batch:
     return parts[0], parts[1], parts[2], parts[3]
 
 
-def draw_pool(rng: random.Random, count: int, closing: float = 0.12) -> list[tuple[Row, str]]:
+def draw_pool(rng: random.Random, count: int, closing: float = _CLOSING) -> list[tuple[Row, str]]:
     pool: list[tuple[Row, str]] = []
     hidden = sealed_lines()
     while len(pool) < count:
@@ -54,10 +59,31 @@ def draw_pool(rng: random.Random, count: int, closing: float = 0.12) -> list[tup
     return pool
 
 
-def batches(rng: random.Random, tokens: int) -> Iterator[list[Batch]]:
+@torch.no_grad()
+def mine(model: Judge, rng: random.Random, count: int, kept: int) -> list[Row]:
+    """Of `count` drawn comparisons those with the smallest margin between a target and the next best token."""
+    rows = [row for row, _ in draw_comparison_rows(rng, count, sealed_lines())]
+    rows.sort(key=lambda row: len(row.tokens))
+    margins: list[float] = []
+    for start in range(0, len(rows), 128):
+        tokens, comparisons, places, targets = collate(rows[start : start + 128])
+        asked = targets > 0
+        scores = model(tokens, comparisons, places, asked)
+        wanted = scores.gather(1, targets[asked][:, None])
+        others = scores.scatter(1, targets[asked][:, None], -math.inf).amax(1, keepdim=True)
+        smallest = torch.full(targets.shape, math.inf)
+        smallest[asked] = (wanted - others)[:, 0]
+        margins += smallest.amin(1).tolist()
+    order = sorted(range(len(rows)), key=margins.__getitem__)
+    return [rows[number] for number in order[:kept]]
+
+
+def batches(rng: random.Random, tokens: int, model: Judge | None = None, mined: int = 0) -> Iterator[list[Batch]]:
     """Parts of rows of like length, as many tokens in all; parts are mixed, since like lengths are like types."""
     while True:
-        pool = [row for row, _ in draw_pool(rng, _BUFFER)]
+        hard = mine(model, rng, mined, int(_BUFFER * _MINED_SHARE)) if model is not None and mined else []
+        drawn = draw_pool(rng, _BUFFER - len(hard), _CLOSING_BESIDE if hard else _CLOSING)
+        pool = [row for row, _ in drawn] + hard
         pool.sort(key=lambda row: len(row.tokens))
         found, start = [], 0
         while start < len(pool):
@@ -158,7 +184,7 @@ def train(trainer: Trainer, options: argparse.Namespace) -> None:
     saved, started = time.monotonic(), time.monotonic()
     losses: list[float] = []
     with (options.folder / "log.jsonl").open("a") as log:
-        for parts in batches(rng, options.tokens):
+        for parts in batches(rng, options.tokens, trainer.model, options.mined):
             if trainer.step >= options.steps:
                 break
             losses.append(trainer.learn(parts))
@@ -191,6 +217,7 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=96)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--mined", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)

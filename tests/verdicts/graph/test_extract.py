@@ -441,3 +441,35 @@ def test_what_excepts_hangs_on_the_provision_it_names() -> None:
     assert find_targets("The limits in Table 2", "5", labels) == ("Table 2, row 1",)
     assert find_targets("This Regulation", "1", labels) == labels
     assert find_targets("Section 9", "3(4)", labels) == ()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        (
+            "Hot food shall be held at or above 63 °C and cold food at or below 8 °C.",
+            [("must_be_at_least", "hot_food_temperature", 63), ("must_not_exceed", "cold_food_temperature", 8)],
+        ),
+        (
+            "No stall shall be wider than 3.5 metres or deeper than 2 metres.",
+            [("must_not_exceed", "stall_width", 3.5), ("must_not_exceed", "stall_depth", 2)],
+        ),
+        (
+            "The supplier warrants that the availability of the service will be no lower than 99.95 per cent.",
+            [("must_be_at_least", "availability_service", 99.95)],
+        ),
+        ("Vegetation higher than 1.1 metres is not permitted.", [("must_not_exceed", "vegetation_height", 1.1)]),
+        ("The objective is 4 hours; it MUST NOT be exceeded.", [("must_not_exceed", "objective", 4)]),
+        ("The sight distance shall be at least six times the permitted speed.", [("must", None, True)]),
+        ("Process water is sampled.", []),
+    ],
+)
+def test_a_limit_belongs_to_the_thing_that_the_sentence_measures(
+    sentence: str, expected: list[tuple[str, str | None, float]]
+) -> None:
+    draft = extract_draft(f"# Rules\n\n1. {sentence}\n")
+    found = [(one["obligation_type"], one["metric"], one["value"]) for one in _nodes(draft, "obligations")]
+    assert [
+        (kind, metric if wanted[1] else None, value)
+        for (kind, metric, value), wanted in zip(found, expected, strict=True)
+    ] == expected

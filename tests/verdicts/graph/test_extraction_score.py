@@ -19,7 +19,7 @@ TEXTS = [path for name in SETS for path in texts_of(name)]
 
 @pytest.mark.parametrize(
     ("name", "precision", "recall", "tables"),
-    [("tuning", 0.95, 0.95, 20), ("sealed", 0.90, 0.90, 3), ("unseen", 0.90, 0.85, 1)],
+    [("tuning", 0.95, 0.95, 24), ("sealed", 0.90, 0.90, 3), ("unseen", 0.90, 0.85, 1)],
 )
 def test_precision_and_recall_do_not_fall(name: str, precision: float, recall: float, tables: int) -> None:
     """By clause, type, operand, unit and metric; nothing of a table is lost, and each node quotes its source."""

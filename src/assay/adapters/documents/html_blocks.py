@@ -10,11 +10,11 @@ from assay.verdicts.graph.extract_blocks import Block
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-_SKIPPED = frozenset({"script", "style", "head", "nav", "template", "noscript", "svg"})
+_SKIPPED = frozenset({"script", "style", "head", "nav", "footer", "template", "noscript", "svg"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "legend", "summary"})
 _BLOCKS = frozenset(
     {
-        *("p", "div", "section", "article", "main", "header", "footer", "aside", "table", "ul", "ol", "dl", "form"),
+        *("p", "div", "section", "article", "main", "header", "aside", "table", "ul", "ol", "dl", "form"),
         *("blockquote", "pre", "figure", "fieldset", "details", "address", "center", "body", "hr", *_HEADINGS),
     }
 )

@@ -46,13 +46,14 @@ _REPEALED = re.compile(
     r"|superseded|replaced|annulled)\b"
 )
 _REPLACES = re.compile(
-    rf"(?:^|\b){_TEXT} (?:hereby )?(?P<verb>repeals?|replaces?|supersedes?|amends?|revokes?|cancels?) (?P<what>\S.*?)"
+    rf"(?:^|\b){_TEXT} (?P<also>[^.;]*? and )?(?:hereby )?"
+    r"(?P<verb>repeals?|replaces?|supersedes?|amends?|revokes?|cancels?|obsoletes?) (?P<what>\S.*?)"
     r"(?: with effect from .*)?$"
 )
 _AMENDED = re.compile(r"^(?P<what>\S.*?) (?:is|are) (?:hereby )?amended\b")
 _PLACE = (
     r"(?:the )?(?:(?:State|Canton|Province|County|City|Republic|Kingdom|Territory|Commonwealth|Municipality|Port|Region"
-    r"|Duchy) of )?[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)*"
+    r"|Duchy|Borough|Town|District|Parish) of )?[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)*"
 )
 _PLACES = rf"(?P<places>{_PLACE}(?:(?:, | and | or |, and |, or ){_PLACE})*)"
 _EXTENDS = re.compile(
@@ -67,9 +68,13 @@ _LABEL_PLACE = re.compile(
     rf"^(?:Applies (?:to|in)|Jurisdictions?|Territory|Geographic(?:al)? scope|Region|Country"
     rf"|Countries)\s*[:|]?\s*{_PLACES}$"
 )
+_MADE_BY = re.compile(
+    r"^(?:Made|Issued|Adopted|Enacted) by (?P<places>(?:the )?(?:State|Canton|Province|County|City|Borough|Town"
+    r"|District|Parish|Municipality|Republic) of [A-Z][\w’'-]*(?: [A-Z][\w’'-]*)*)"
+)
 _ALSO_IN = re.compile(rf"^[A-Z][^.;]*, (?:applies|valid|applicable) in {_PLACES}$")
 _VALID_IN = re.compile(rf"^(?:Valid|Applicable|In force|Effective)\b[^.;]*?\b(?:for|to) [^.;]*?\bin {_PLACES}$")
-_REPLACES_BARE = re.compile(r"^(?:Replaces|Supersedes|Repeals) (?P<what>\S.*)$")
+_REPLACES_BARE = re.compile(r"^(?:Replaces|Supersedes|Repeals|Obsoletes) (?P<what>\S.*)$")
 _APPLIES_IN = re.compile(
     rf"{_TEXT} (?:appl(?:y|ies)|shall apply|takes effect|enters into force)\b.*?\b(?:in|within|throughout) {_PLACES}"
 )
@@ -112,7 +117,10 @@ class AboutText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def read_about(text: str) -> AboutText:
     """Dates, places and earlier texts; empty where the sentence is about something else."""
     precedent, relation = _precedent(text)
-    start, end = _dates(text, is_repeal=precedent is not None)
+    both = _REPLACES.search(text)
+    # `This order takes effect on 1 March and replaces …` says both.
+    dated = text[: both.end("also")] if both is not None and both["also"] else text
+    start, end = _dates(dated, is_repeal=precedent is not None and dated == text)
     return AboutText(start=start, end=end, places=_places(text), precedent=precedent, relation=relation)
 
 
@@ -149,7 +157,7 @@ def _dates(text: str, *, is_repeal: bool) -> tuple[str | None, str | None]:
 
 
 def _places(text: str) -> tuple[str, ...]:
-    for pattern in (_LABEL_PLACE, _EXTENDS, _LOCATED, _APPLIES_IN, _VALID_IN, _ALSO_IN):
+    for pattern in (_LABEL_PLACE, _EXTENDS, _LOCATED, _APPLIES_IN, _VALID_IN, _ALSO_IN, _MADE_BY):
         found = pattern.search(text)
         if found is not None:
             site = found.groupdict().get("site") or ""

@@ -44,6 +44,11 @@ _HEADING_LINE = re.compile(
     r"^\s*(?:(?:Article|Section|Regulation|Rule|Annex|ANNEX|Part|PART|Chapter|CHAPTER|Schedule|SCHEDULE|Table|§)"
     r"\s*[0-9A-Z][0-9A-Za-z.-]*\b(?:\s*[—–:.-]\s*[^.;]{1,80})?|[A-Z][A-Z0-9 ,'’&()/-]{3,80})\s*$"
 )
+# `4  Storage`, alone in its line, with a sentence in the next.
+_SHORT_TITLE = re.compile(
+    r"^\s*[0-9]{1,2}(?:\.[0-9]{1,2})*\.?\s+[A-Z][A-Za-z-]+(?: (?:and|of|or|for|[a-z-]+)){0,3}\s*$"
+)
+_SENTENCE = re.compile(r"^\s*[A-Z][a-z]")
 _LONGEST_CELL = 60
 _FEWEST_ROWS = 3
 
@@ -63,7 +68,10 @@ def _blocks(lines: list[str]) -> Iterator[Block]:
         mark = _MARK.match(line)
         is_rule = _RULE.match(line) is not None
         ends = table is not None or mark is not None or (is_underlined and not held) or is_rule or not line.strip()
-        if held and (ends or _STARTS.match(line) or _HEADING_LINE.match(line) or _HEADING_LINE.match(held[-1])):
+        is_title = len(held) == 1 and _SHORT_TITLE.match(held[0]) is not None and _SENTENCE.match(line) is not None
+        if held and (
+            ends or is_title or _STARTS.match(line) or _HEADING_LINE.match(line) or _HEADING_LINE.match(held[-1])
+        ):
             yield _text(held, start)
             held = []
         if table is not None:

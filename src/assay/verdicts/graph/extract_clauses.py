@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.verdicts.graph.extract_blocks import Block, BlockKind
 
@@ -27,7 +28,9 @@ _NUMBERED_TITLE = re.compile(
 )
 _DOTTED = re.compile(r"(?P<number>(?:[0-9]{1,3}|[A-Z])(?:\.[0-9]{1,3})+[a-z]?)\.?\s+(?P<rest>\S.*)")
 # `A1. Nobody may …`, `R-12: …`: a code of letters and digits.
-_CODED = re.compile(r"(?P<number>[A-Z]{1,3}-?[0-9]{1,3}(?:\.[0-9]+)*)[.:)]\s+(?P<rest>[A-Z“\"‘'(].*)")
+_CODED = re.compile(r"(?P<number>[A-Z]{1,4}-?[0-9]{1,3}(?:[.-][0-9]+)*)[.:)]\s+(?P<rest>[A-Z“\"‘'(].*)")
+# `4 § Barriers`: the number stands before the sign.
+_SIGN_BEHIND = re.compile(r"^(?P<number>[0-9]+ ?[a-z]?) ?§\.?\s*")
 _PLAIN = re.compile(r"(?P<number>[0-9]{1,3}[A-Z]?)\.(?:\s+|\s*[—–-]\s*(?=\())(?P<rest>\S.*)")
 _UNDOTTED = re.compile(r"(?P<number>[0-9]{1,3})(?:\s+(?=[A-Z])|(?=\([0-9a-z]\)\s))(?P<rest>\S.*)")
 _ROUND = re.compile(r"\(?(?P<number>[0-9]{1,3}[a-z]?)\)\s*(?P<rest>\S.*)")
@@ -46,11 +49,11 @@ _ABBREVIATION = re.compile(
     r"|\b[A-Z](?:\.[A-Z])*)\.$"
 )
 DEMANDS = re.compile(
-    r"\b(?:must|shall|should|may|can|will|applies|apply|(?:does|do) not apply|(?:is|are) (?:not )?(?:prohibited"
-    r"|required|forbidden|allowed"
+    r"\b(?:must|MUST|shall|SHALL|should|SHOULD|may|MAY|can|will|applies|apply|(?:does|do) not apply"
+    r"|(?:is|are) (?:not )?(?:prohibited|required|forbidden|allowed"
     r"|permitted|entitled|to be)|ha(?:s|ve) (?:to|the right)|means(?! of)|needs? to|cannot)\b"
 )
-_WHOLE = re.compile(DEMANDS.pattern.replace("|may|can|will", ""))
+_WHOLE = re.compile(DEMANDS.pattern.replace("|may|MAY|can|will", ""))
 _FINITE = re.compile(r" (?:is|are|has|have|does|do|can|meets?)\b")
 _MEETS = re.compile(
     r"(?:\b(?:[\w-]+ ){0,3}(?:meets?|satisf(?:y|ies)|compl(?:y|ies) with|fulfils?"
@@ -198,7 +201,8 @@ def read_clauses(blocks: Sequence[Block]) -> tuple[Clause | Table, ...]:
     place, title = _Place(), read_title(blocks)
     place.restarts = sum(block.text.startswith(("1. ", "1) ")) for block in blocks) > 1
     found: list[Clause | Table] = []
-    for index, block in enumerate(blocks):
+    for index, given in enumerate(blocks):
+        block = replace(given, text=_SIGN_BEHIND.sub(r"§ \g<number> ", given.text))
         if not found and block.text == title:
             continue
         if block.kind is BlockKind.TABLE:
@@ -277,6 +281,9 @@ def _enter_heading(place: _Place, text: str) -> list[str]:
 
 def _enter_text(place: _Place, text: str) -> list[str]:
     """Go to where a paragraph says it is; its words beyond the number, in pieces where it goes on to a number below."""
+    bullet = _BULLET.fullmatch(text)
+    if bullet is not None and (_CODED.fullmatch(bullet["rest"]) or _DOTTED.fullmatch(bullet["rest"])):
+        text = bullet["rest"]
     heading = _HEADING.fullmatch(text)
     # `Section 5.4 does not apply` and `Paragraph 2 …` begin sentences, not clauses.
     is_heading = heading is not None and re.match(r".*[0-9A-Z]\b\.?\s*[—–:.-]", text[: heading.start("title") or None])

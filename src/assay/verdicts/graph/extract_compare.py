@@ -64,6 +64,7 @@ _BETWEEN = re.compile(
 _MIDDLE = re.compile(r"\s*(?:and|to|–|—|-|\.\.\.?|…)\s*(?=[-−+]?[0-9]|minus |[a-z])", re.IGNORECASE)
 _DASH = re.compile(r"\s*(?:to|–|—|-)\s*(?=[-−]?[0-9])")
 _PLUS_MINUS = re.compile(r"(?:\s*\([^()]*\))?,?\s*(?:±|\+/-|plus or minus)\s*(?=[0-9])", re.IGNORECASE)
+_TIMES = re.compile(r"\s*times (?:the|as|that|its|their)\b", re.IGNORECASE)
 _CLOCK = re.compile(r":[0-9]{2}")
 _DIGIT = re.compile(r"(?<![\w.:/-])[0-9]")
 
@@ -94,7 +95,8 @@ def comparisons_of(text: str) -> tuple[Comparison, ...]:
     for pattern, (plain, negated) in _PREFIXES:
         for words in pattern.finditer(text):
             quantity = read_quantity(text, words.end())
-            if quantity is not None:
+            # `at least six times the permitted speed` compares with something that is not a number.
+            if quantity is not None and _TIMES.match(text, quantity.end) is None:
                 is_firm = (plain, negated) in {_UPPER, _LOWER}
                 noun = _BOUND_NOUN.match(words.group())
                 found.append(

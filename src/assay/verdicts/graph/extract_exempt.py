@@ -29,7 +29,7 @@ _NEED_NOT = re.compile(
 )
 _REFERENCE = re.compile(
     r"\b(?P<word>[Aa]rticles?|[Ss]ections?|[Ss]ec\.|[Ss]ubsections?|[Pp]aragraphs?|[Ss]ub-?paragraphs?|[Rr]egulations?"
-    r"|[Rr]ules?|[Cc]lauses?|[Cc]onditions?|[Pp]oints?"
+    r"|[Rr]ules?|[Cc]lauses?|[Cc]onditions?|[Pp]oints?|[Bb]ye?-?laws?|[Ss]teps?|[Ii]tems?|[Rr]equirements?"
     r"|[Tt]able|[Aa]nnex|[Ss]chedule|§+)\s*(?P<number>\(?[0-9A-Za-z]{1,4}\)?(?:[.-][0-9]+)*(?:\s?\(?[0-9a-z]{1,4}\))*)"
 )
 _MORE = re.compile(
@@ -43,7 +43,9 @@ _WHOLE = re.compile(
 )
 _UNIT = re.compile(r"(?:^|\bin |\bof )this (?:article|section|rule|regulation|clause|condition)$", re.IGNORECASE)
 _HERE = re.compile(r"^(?:this|that|these|the (?:above|foregoing|preceding))\b", re.IGNORECASE)
-_ABSOLUTE = re.compile(r"article|sec|rule|regulation|condition|clause|table|annex|schedule|§", re.IGNORECASE)
+_ABSOLUTE = re.compile(
+    r"article|sec|rule|regulation|condition|clause|law|step|item|requirement|table|annex|schedule|§", re.IGNORECASE
+)
 _KEYWORDS = frozenset(
     {
         "article",
@@ -130,7 +132,7 @@ def _named(what: str) -> list[tuple[tuple[str, ...], bool]]:
             found.append(((*prefix, *((*first[:-1], *following) if is_inner else following)), is_absolute))
             end = more.end()
     if not found:
-        found = [(clause_words(bare), True) for bare in re.findall(r"\b[0-9A-Z]+(?:\.[0-9]+)+\b", what)]
+        found = [(clause_words(bare), True) for bare in re.findall(r"\b(?:[A-Z]{1,4}-)?[0-9A-Z]+(?:\.[0-9]+)+\b", what)]
     return found
 
 

@@ -89,7 +89,7 @@ def measured_metric(before: str, after: str) -> tuple[str | None, tuple[str, ...
     held = _HOLD.match(after)
     if held is not None and is_actor(before):
         return named_metric(held["thing"])
-    named = named_metric(before)
+    named = named_metric(_NOBODY.sub("", before))
     if found and is_actor(before):
         # `a ship shall not discharge more than 5 tonnes`: what is limited is what it does.
         done = slug(_BE.sub("", after[: found[0].start]))

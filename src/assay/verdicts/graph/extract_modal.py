@@ -97,7 +97,12 @@ _ORDER = re.compile(
     r"|Switch|Turn|Apply|Complete"
     r"|Follow|Obtain|Provide|Seal|Secure|Open|Start|Wait|Place|Put|Sign|Enter|Send|Take|Make|Change|Reset|Rotate"
     r"|Encrypt|Train"
-    r"|Escalate|Quarantine) (?![\w ]{0,20}:|of\b)[a-z].*)$"
+    r"|Escalate|Quarantine|Process|Centrifuge|Run|Perform|Mix|Add|Dilute|Transfer|Weigh|Freeze|Thaw|Incubate|Rinse|Dry|Fill"
+    r"|Empty|Tighten|Connect|Disconnect|Install|Fit|Mark|Log|Archive|Delete|Update|Approve|Assign|Restrict|Separate|Treat"
+    r"|Avoid|Attach|Display|Wipe|Disinfect|Sterilise|Sterilize|Freeze|Flush|Vent|Drain|Count|Compare|Confirm|Prepare"
+    r"|Collect|Handle|Pack|Load|Unload|Carry|Bring|Move|Cover|Protect)"
+    r" (?![\w ]{0,20}:|of\b|(?:(?!that |which |who )[a-z-]+ ){1,3}(?:is|are|was|were|has|have)\b)"
+    r"(?:[a-z]|[0-9]).*)$"
 )
 _BOUND_IS = re.compile(
     r"^(?:The |A )?(?P<side>maximum|minimum|max\.|min\.)(?: (?:permitted|permissible|allowed|allowable|required"
@@ -129,6 +134,16 @@ _ENSURED = re.compile(
     r"|see to it|make sure|secure|arrange"
     r"|operations so)"
     r"s?(?: that|, that|)(?:,[^,]*,)? (?P<inner>\S.*)$"
+)
+# `The objective is 4 hours; it must not be exceeded`
+_NOT_PASSED = re.compile(
+    r"^(?P<thing>[A-Z][^;]*?) (?:is|are) (?P<value>[0-9][^;,]*?)[;,]? (?:and )?(?:it|they|which)? ?(?:must|shall|may)"
+    r" not be (?:exceeded|surpassed)$"
+)
+# `The supplier warrants that the availability will be no lower than …`
+_WARRANTED = re.compile(
+    r"^[A-Z][^,;]*? (?:warrants?|guarantees?|undertakes?|agrees?|covenants?)(?: and \w+)? that (?P<thing>[^,;]*?) will "
+    r"(?P<rest>\S.*)$"
 )
 _FINITE = re.compile(
     r" (?P<verb>is|are|has|have|does|do|remains|remain|meets|meet|complies|comply|reaches|reach|stays|stay"
@@ -169,6 +184,9 @@ def _unwrapped(core: str) -> str:
     required = _REQUIRED_OF.match(core)
     if required is not None:
         return f"{required['who'][:1].upper()}{required['who'][1:]} must {required['act']}"
+    passed, warranted = _NOT_PASSED.match(core), _WARRANTED.match(core)
+    if passed is not None or warranted is not None:
+        return _bound(passed, warranted)
     ensured = _ENSURED.match(core)
     if ensured is None:
         return core
@@ -185,6 +203,13 @@ def _unwrapped(core: str) -> str:
     rest = inner[verb.end() :].strip()
     negation = f"{no} " if no else ""
     return f"{inner[:1].upper()}{inner[1 : verb.start()].rstrip()} must {negation}{base}{rest}"
+
+
+def _bound(passed: re.Match[str] | None, warranted: re.Match[str] | None) -> str:
+    if passed is not None:
+        return f"{passed['thing']} must not exceed {passed['value']}"
+    thing, rest = ("", "") if warranted is None else (warranted["thing"], warranted["rest"])
+    return f"{thing[:1].upper()}{thing[1:]} must {rest}"
 
 
 def _main_verb(inner: str) -> re.Match[str] | None:

@@ -40,7 +40,7 @@ _MODAL = re.compile(r"\b(?:must|shall|should|is prohibited|are prohibited|is req
 _FORMAL = re.compile(
     r"^(?:This|These|The present) [\w ]+? (?:shall|may|must) (?:be (?:binding|cited|construed|known|read"
     r"|addressed|published)|enter|come|apply|extend)\b"
-    r"|\bshall have the (?:same )?meaning|\bmay be cited as\b|^A reference to\b",
+    r"|\bkey ?words\b.*\bto be interpreted\b|\bshall have the (?:same )?meaning|\bmay be cited as\b|^A reference to\b",
     re.IGNORECASE,
 )
 _POINTER = re.compile(
@@ -52,11 +52,14 @@ _POINTER = re.compile(
     r"\b(?:limits?|limit values?|values|levels|periods|requirements|standards|concentrations?|frequenc(?:y"
     r"|ies))\b[^;]*?"
     r"\b(?:[Tt]able|Annex|Schedule|Appendix|below)\b"
+    r"|\b(?:shall|must) be \w+ed (?:with)?in the (?:times|periods|deadlines) (?:below|given|shown|of the table)\b"
 )
 _EXCEPT_LEAD = re.compile(
     r"^(?P<core>\S.*?),? (?:except|unless|save)(?: when| where| if| in)?\b[^,;]*\bthe following\b.*$", re.IGNORECASE
 )
 _REQUIRING_LEAD = re.compile(r"\b(?:compl\w+ with|meets?|satisf\w+|fulfil\w*) the following requirements?$")
+# RFC 2119 writes its key words in capitals.
+_KEY_WORDS = re.compile(r"\b(?:MUST|SHALL|SHOULD|MAY|REQUIRED|RECOMMENDED)(?: NOT)?\b")
 _RECITAL = re.compile(r"^(?:Whereas|WHEREAS|Having regard)\b")
 _CASE = re.compile(
     r"^(?:(?:In|Where|If|When|During|For|However,?|Nevertheless,?|Notwithstanding|By way of derogation) \S"
@@ -157,7 +160,8 @@ class SentenceReader:
         if clause.is_lead:
             self._leads.append(clause)
             self._read_excepting_lead(clause)
-        for sentence in split_sentences(clause):
+        for found in split_sentences(clause):
+            sentence = replace(found, text=_KEY_WORDS.sub(lambda word: word.group().lower(), found.text))
             if sentence.lead:
                 self._used_leads.add(sentence.lead)
             self.read(sentence, title=clause.title)

@@ -102,7 +102,8 @@ _LISTED_NUMBERS = re.compile(
     r"|through) (?P<thing>[a-z]+s) (?P<members>[A-Z0-9][\w-]*(?:, [A-Z0-9][\w-]*)*,? (?:and|or) [A-Z0-9][\w-]*)$"
 )
 _GIVEN = re.compile(
-    r"^be (?:provided|paid|held|maintained|kept|deposited|available|on duty|present|used|carried|in place|taken)\b"
+    r"^be (?:provided|paid|held|maintained|kept|deposited|available|on duty|present|used|carried|in place|taken|left"
+    r"|installed|fitted|observed|made)\b"
 )
 _WITH_LIMIT = re.compile(r"\b(?:with|having|whose|of) (?:a|an|the)? ?(?P<thing>[a-z][a-z -]{2,40}?) (?:of |is |are )?$")
 _EXACT = re.compile(rf"^(?:be|be set (?:at|to)|be equal to|equal|be exactly|be fixed at)\s+(?={NUMBER})")
@@ -110,8 +111,19 @@ _LIMIT_TO = re.compile(rf"^(?:limit|restrict|control|confine|reduce)s? (?P<thing
 _STARTS_COUNT = re.compile(rf"^(?:a total of )?(?={NUMBER}\s+[a-z])", re.IGNORECASE)
 _ADJECTIVE = {
     "old": "age", "older": "age", "younger": "age", "fast": "speed", "faster": "speed", "hotter": "temperature",
-    "warmer": "temperature", "colder": "temperature", "heavier": "weight",
+    "warmer": "temperature", "colder": "temperature", "heavier": "weight", "wider": "width", "deeper": "depth",
+    "taller": "height", "thicker": "thickness", "narrower": "width",
 }  # fmt: skip
+_MEASURED_BY = {
+    "higher": "height", "wider": "width", "deeper": "depth", "longer": "length", "heavier": "weight", "older": "age",
+    "taller": "height", "thicker": "thickness", "shorter": "length", "narrower": "width", "younger": "age",
+}  # fmt: skip
+_HELD_THING = re.compile(
+    r"^(?:hold|have|possess|carry|produce|use|wear|show|display) (?:a|an|the|any) (?P<thing>[a-z][a-z -]{2,40}?) $"
+)
+_OTHER_THING = re.compile(
+    r"^,? (?:and|but|while) (?P<thing>(?!not |to |for |of |in )[a-z][a-z-]*(?: [a-z][a-z-]*){0,2}) $"
+)
 _EMPTY_NAMES = frozenset({"given", "provided", "granted", "allowed", "have", "receive", "take", "be"})
 _HOLDS = re.compile(r"^(?:contain|include|hold|carry)\b")
 _HELD_OF = re.compile(r" of (?P<what>[a-z][a-z -]{2,40}?)(?= by | in | at | per |,|;|\.|$)")
@@ -146,7 +158,7 @@ def _demanded(statement: Statement) -> tuple[Demand, ...]:
 def _compared(statement: Statement) -> tuple[Demand, ...]:
     """The first reading that fits."""
     if statement.is_forbidden:
-        return ()
+        return _forbidden_above(statement)
     return (
         _counted_in_front(statement)
         or _timed(statement)
@@ -157,6 +169,20 @@ def _compared(statement: Statement) -> tuple[Demand, ...]:
         or _held_to(statement)
         or _exact(statement)
     )
+
+
+def _forbidden_above(statement: Statement) -> tuple[Demand, ...]:
+    """`Vegetation higher than 1.1 metres is not permitted`: its height is limited."""
+    found = comparisons_of(statement.before)
+    if len(found) != 1 or not found[0].start or found[0].is_firm or found[0].end < len(statement.before.rstrip()):
+        return ()
+    limit = found[0]
+    words = statement.before[limit.start :].split()
+    measured = next((_MEASURED_BY[word] for word in words if word in _MEASURED_BY), None)
+    thing = named_metric(statement.before[: limit.start])[0]
+    if measured is None or thing is None:
+        return ()
+    return (_limit(limit.negated, f"{thing}_{measured}", limit.quantity, _ONE_PROPERTY),)
 
 
 def _counted_in_front(statement: Statement) -> tuple[Demand, ...]:
@@ -223,7 +249,12 @@ def _ranged(statement: Statement) -> tuple[Demand, ...]:
         return (Demand(kind=ObligationType.DISCRETIONARY, doubts=_OUTSIDE),)
     name, doubts = _with_quantity(measured_metric(statement.before, after), found.unit, after[: found.start])
     value: tuple[Scalar, ...] = (found.low, found.high)
-    return (Demand(kind=ObligationType.MUST_BE_WITHIN, metric=name, value=value, unit=found.unit, doubts=doubts),)
+    ranged = Demand(kind=ObligationType.MUST_BE_WITHIN, metric=name, value=value, unit=found.unit, doubts=doubts)
+    lasting = [one for one in limits if one.is_firm and after[found.end : one.start].strip() == "for"]
+    if name is None or not lasting:
+        return (ranged,)
+    # `at 1500 to 2500 g for at least 10 minutes`: how much, and how long.
+    return ranged, _limit(lasting[0].plain, f"{name}_time", lasting[0].quantity, _NAMED)
 
 
 def _limited(statement: Statement) -> tuple[Demand, ...]:
@@ -253,6 +284,15 @@ def _limited(statement: Statement) -> tuple[Demand, ...]:
             # `No operator shall discharge gases that contain dust in excess of 5 mg/m3`.
             thing = contained["thing"] or counted_metric(after, limit.quantity.end) or ""
             named = (slug(f"{contained['carrier']} {thing}") or named[0], named[1])
+        other = _OTHER_THING.match(between) if found else None
+        if other is not None and named_metric(other["thing"])[0]:
+            # `Hot food shall be held at or above 63 °C and cold food at or below 8 °C`: two things.
+            named = (named_metric(other["thing"])[0], _NAMED)
+        is_aged = re.match(r"\s*old\b", after[limit.end :]) is not None
+        thing = _HELD_THING.match(between) if not found and is_aged else None
+        if thing is not None:
+            # `must hold a certificate not more than three years old`: the certificate is measured.
+            named = (slug(thing["thing"]), named[1])
         is_told_again = _NOT.search(" ".join(between.split()[-_NEAR:])) is not None
         if statement.is_negated and is_told_again:
             return (Demand(kind=ObligationType.DISCRETIONARY, doubts=_TWICE),)
@@ -312,7 +352,8 @@ def _words_behind(text: str, quantity: Quantity, name: str | None) -> str | None
     if name in _EMPTY_NAMES:
         following = re.match(r"\s*(?P<words>[a-z]+(?: [a-z]+){0,3})", rest)
         return None if following is None else slug(following["words"])
-    words = [*re.findall(r"^\s+([a-z]+)", rest), *re.findall(r"[a-z]+", text)]
+    # The nearest word counts: `wider than 3.5 metres or deeper than 2 metres` measures twice.
+    words = [*re.findall(r"^\s+([a-z]+)", rest), *reversed(re.findall(r"[a-z]+", text[: quantity.end]))]
     return next((_ADJECTIVE[word] for word in words if word in _ADJECTIVE and _ADJECTIVE[word] not in name), None)
 
 

@@ -76,7 +76,9 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_QUANTITY = 20
-_OF_TABLE = re.compile(r"\b(?:table|limits?|values?|below|following|periods?|criteria|levels?)\b", re.IGNORECASE)
+_OF_TABLE = re.compile(
+    r"\b(?:table|limits?|values?|below|following|follows|periods?|criteria|levels?)\b", re.IGNORECASE
+)
 _LIMITS = frozenset({_Role.LIMIT, _Role.UPPER, _Role.LOWER})
 # Words of a header that say that it limits, and not what.
 _SIDES = re.compile(
@@ -96,6 +98,8 @@ _PARENTHESIS = re.compile(
 _PLAIN_UNITS = frozenset(
     {"dBA", "dB(A)", "dB", "ppm", "ppb", "ppmv", "NTU", "°C", "°F", "kPa", "mg", "kg", "mm", "cm", "%", "lux"}
 )
+# `Days to fix`, `Hours until closure`: the header begins with the unit.
+_TIME_HEAD = re.compile(r"(?P<unit>seconds|minutes|hours|days|weeks|months|years)\b(?! of\b)", re.IGNORECASE)
 _SPACES = re.compile(r"\s+")
 
 
@@ -159,6 +163,7 @@ def _find_limits(
     """Columns of numbers whose header does not say that they are limits, where the words around the table do."""
     has_limits = not _LIMITS.isdisjoint(roles.values())
     is_told = any(pattern.search(around) for pattern in (_LIMIT, _UPPER, _LOWER)) or "exceed" in around
+    is_told = is_told or re.search(r"\b(?:with)?in the (?:following )?times\b", around) is not None
     for index in range(1, len(heads)):
         is_open = roles[index] not in {*_LIMITS, _Role.ASIDE, _Role.UNIT}
         if not is_open or not _is_numeric(index, body):
@@ -216,7 +221,8 @@ def _is_limit_cell(cell: str) -> bool:
 def _side(around: str) -> ObligationType | None:
     """What the words above a table say of all its limits."""
     if re.search(
-        r"\b(?:not exceed|maximum|upper limit|no more than|not be exceeded|no(?:t)? longer than|exceed)",
+        r"\b(?:not exceed|maximum|upper limit|no more than|not be exceeded|no(?:t)? longer than|exceed"
+        r"|within the (?:following )?(?:times?|periods?|days|hours))",
         around,
         re.IGNORECASE,
     ):
@@ -337,6 +343,10 @@ def _unit_of_head(head: str) -> str | None:
     unit = match_unit(inner, 0) if inner else None
     if unit is not None:
         return unit[0]
+    timed = _TIME_HEAD.match(head)
+    if timed is not None:
+        known = match_unit(timed["unit"].lower(), 0)
+        return None if known is None else known[0]
     for word in head.split():
         known = match_unit(word, 0)
         if known is not None and known[1] == len(word) and (word in _PLAIN_UNITS or "/" in word):
