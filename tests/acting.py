@@ -46,6 +46,11 @@ def acting(tenant_id: TenantId, by: PrincipalId, *, at: Instant) -> Caller:
     return msgspec.structs.replace(caller, principal=msgspec.structs.replace(caller.principal, id=by))
 
 
+def plain(version: Principal) -> Principal:
+    """A version as it is stored, without what the result of an operation adds."""
+    return Principal(**{name: getattr(version, name) for name in Principal.__struct_fields__})
+
+
 def add_principal(
     tools: Tools,
     tenant_id: TenantId,
@@ -65,7 +70,7 @@ def add_principal(
     wanted = principals.AddPrincipal(**{**named, **given})
     added = principals.add_principal(_with_roles(tools, wanted.roles), acting(tenant_id, by, at=at), wanted)
     if disabled_at is None:
-        return added
+        return plain(added)
     return amend_principal(tools, tenant_id, principal_id, PrincipalChange(disabled_at=disabled_at), by=by, at=at)
 
 
@@ -78,7 +83,7 @@ def amend_principal(
     by: PrincipalId,
     at: Instant,
 ) -> Principal:
-    return principals.amend(tools, acting(tenant_id, by, at=at), principal_id, change)
+    return plain(principals.amend(tools, acting(tenant_id, by, at=at), principal_id, change))
 
 
 def disable_principal(

@@ -148,6 +148,7 @@ def test_tickets_of_an_older_database_have_the_places_that_new_ones_get(
     schema = "" if engine == "sqlite" else "assay."
     for statement in (
         f"DROP TABLE {schema}ticket_place",
+        f"DROP TABLE {schema}desk_pending",
         f"DROP INDEX {schema}ledger_traces",
         f"DROP INDEX {schema}ledger_kinds",
         f"ALTER TABLE {schema}ledger DROP COLUMN trace_id",

@@ -17,7 +17,7 @@ from assay.operations.dispatch import Dispatcher
 from assay.operations.parse import parse_request
 from assay.operations.table import BY_NAME
 from assay.registry.errors import TierChangeError
-from tests.acting import amend_principal, caller_of, disable_principal, issue_api_key, request_tier
+from tests.acting import amend_principal, caller_of, disable_principal, issue_api_key, plain, request_tier
 from tests.flows._people import ADMIN, TENANT, Desk, opened_desk
 
 _ROOT, _AMIRA, _NEW = PrincipalId("user:root"), PrincipalId("user:amira"), PrincipalId("ai:new")
@@ -39,8 +39,7 @@ def _perform(desk: Desk, who: str | Caller, operation_name: str, **given: object
         outcome = dispatcher.perform(operation, who, asked)
     else:
         outcome = dispatcher(operation, caller_of(desk.tools, who, at=desk.at(minutes=2)), asked)
-    done: Principal = outcome.value
-    return done
+    return plain(outcome.value)
 
 
 def _add(desk: Desk, credential: str | Caller) -> Principal:

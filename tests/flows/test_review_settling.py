@@ -102,12 +102,22 @@ def test_who_may_answer_again_completes_a_quorum_with_the_next_sweep(
     due_at = None if due is None else desk.at(minutes=due)
     ticket, bo = desk.ticket(kind=kind, quorum=2, due_at=due_at), PrincipalId("user:bo")
     desk.answer(ticket, desk.session("user:bo"), choice)
-    _shut_out(desk, "lost the role", bo, at=desk.at(minutes=2))
+    _shut_out(desk, "disabled", bo, at=desk.at(minutes=2))
     desk.answer(ticket, desk.session(), choice, at=desk.at(minutes=3))
-    again = PrincipalChange(roles=("ops_team",))
+    again = PrincipalChange(disabled_at=None)
     amend_principal(desk.tools, TENANT, bo, again, by=ADMIN, at=desk.at(minutes=4))
     (settlement,) = settle_reviews(desk.tools, TENANT, at=desk.at(minutes=5)).settled
     assert (settlement.choice, settlement.counted[0].by) == (choice, ("user:amira", "user:bo"))
+
+
+def test_a_role_that_was_given_back_counts_for_later_tickets_alone(desk: Desk) -> None:
+    """A role never counts for a ticket that was opened before it was granted."""
+    ticket, bo = desk.ticket(quorum=2, due_at=None), PrincipalId("user:bo")
+    desk.answer(ticket, desk.session("user:bo"))
+    _shut_out(desk, "lost the role", bo, at=desk.at(minutes=2))
+    desk.answer(ticket, desk.session(), at=desk.at(minutes=3))
+    amend_principal(desk.tools, TENANT, bo, PrincipalChange(roles=("ops_team",)), by=ADMIN, at=desk.at(minutes=4))
+    assert settle_reviews(desk.tools, TENANT, at=desk.at(minutes=5)).settled == ()
 
 
 def test_the_sweep_does_as_the_ticket_says(desk: Desk) -> None:

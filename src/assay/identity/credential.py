@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import NewType
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from assay.identity._check import Lifetime, check_secret
 from assay.identity._secret import SECRET_BYTES, SECRET_FORM, make_name, make_secret, require_entropy, secret_hash
@@ -20,7 +20,7 @@ from assay.identity.errors import (
     WrongRecordError,
 )
 from assay.identity.finding import CredentialFinding
-from assay.identity.principal import Principal
+from assay.identity.principal import Granted, Principal
 from assay.identity.problem import Problem, names_problems, parse_problems, when
 from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.ids import PrincipalId, TenantId, parse_principal_id, parse_tenant_id
@@ -50,6 +50,7 @@ class ApiKeyRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     scopes: tuple[str, ...]
     issued_at: Instant
     expires_at: Instant | None = None
+    granted: Granted | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         _refuse(_api_key_problems(self))
@@ -84,6 +85,7 @@ class PasswordRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     encoded: str
     set_at: Instant
     set_by: PrincipalId
+    granted: Granted | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         _refuse(

@@ -4,13 +4,13 @@ import re
 from enum import StrEnum
 
 from msgspec import UNSET, Struct, UnsetType
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from assay.identity.errors import InvalidPrincipalError
 from assay.identity.mask import is_mask
 from assay.identity.problem import Problem, names_problems, parse_problems, shortened, when
 from assay.identity.risk import RiskTier
-from assay.kernel.ids import PrincipalId, TenantId, parse_principal_id, parse_tenant_id
+from assay.kernel.ids import PrincipalId, TenantId, TicketId, parse_principal_id, parse_tenant_id
 from assay.kernel.instant import Instant
 from assay.kernel.signature import load_public_key
 
@@ -46,8 +46,24 @@ class BuiltInRole(StrEnum):
     RELAY = "relay"  # submits what others observed, in their name; the entry says who did
 
 
+class Granted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who gave a power: the administrator who asked, and those who approved on the review desk.
+
+    `solo` says that nobody approved: the only administrator of a node, or the operator of its folder, acted alone.
+    `powers` are named as the table of powers names them (`role:ops_team`, `risk_ceiling:DELETE`, `password`).
+    """
+
+    powers: tuple[str, ...]
+    asked_by: PrincipalId
+    approved_by: tuple[PrincipalId, ...] = ()
+    ticket_id: TicketId | None = None
+    solo: bool
+
+
 class Principal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One version of a principal, well formed or refused with every problem named.
+
+    `granted` is there on a version that widened the principal's power; versions before 0.2 never have it.
 
     INVARIANT: versions of one (tenant_id, id) count 1, 2, 3 …; stores only ever add one, the highest is in force, and
     id, tenant_id, kind and created_at are the same in all. The defaults allow nothing.
@@ -69,6 +85,7 @@ class Principal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     version: int = 1
     recorded_at: Instant
     recorded_by: PrincipalId
+    granted: Granted | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         problems = _problems(self)
@@ -117,7 +134,13 @@ def amend_principal(latest: Principal, change: PrincipalChange, *, at: Instant, 
         raise InvalidPrincipalError(
             when(True, "recorded_at", f"expected {latest.recorded_at.isoformat()} or later, got {at.isoformat()}")
         )
-    return replace(latest, **_changes(change), version=latest.version + 1, recorded_at=at, recorded_by=by)
+    changes = _changes(change)
+    return replace(latest, **changes, version=latest.version + 1, recorded_at=at, recorded_by=by, granted=UNSET)
+
+
+def principal_body(principal: Principal) -> dict[str, object]:
+    """The fields of a version as its ledger entry has them; what a version does not say is left out."""
+    return {name: value for name, value in asdict(principal).items() if value is not UNSET}
 
 
 def _changes(change: PrincipalChange) -> dict[str, object]:

@@ -5,12 +5,12 @@ The key's id is the SHA-256 of its public bytes, so that one key proves one prin
 
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from assay.identity.credential import SCOPE_FORM
 from assay.identity.errors import InvalidCredentialError, WrongRecordError
 from assay.identity.finding import CredentialFinding, CredentialState
-from assay.identity.principal import Principal
+from assay.identity.principal import Granted, Principal
 from assay.identity.problem import Problem, names_problems, parse_problems, when
 from assay.kernel.ids import KeyId, PrincipalId, TenantId, parse_key_id, parse_principal_id, parse_tenant_id
 from assay.kernel.instant import Instant, render_instant
@@ -32,6 +32,7 @@ class SigningKeyRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     added_at: Instant
     added_by: PrincipalId
     expires_at: Instant | None = None
+    granted: Granted | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         _refuse(_problems(self))

@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.flows.identity import api_keys, principals, sessions, tiers
-from assay.identity.principal import BuiltInRole, Principal
+from assay.flows.identity.api_keys import IssuedKey
+from assay.flows.identity.principals import AmendedPrincipal
+from assay.identity.principal import BuiltInRole
 from assay.operations.kinds import OPEN, SIGNED_IN, Change, Listing, Operation, Read, needs
 from assay.operations.shown import identity as shown
 from assay.registry.action import Tier
 
+PERSON_IN_SESSION = needs("identity:write", session=True)
 ADMIN_IN_SESSION = needs("identity:write", BuiltInRole.ADMIN, session=True)
 IN_SESSION = needs(None, session=True, tier=Tier.READ)
 SEE_KEYS = needs("identity:read")
@@ -16,7 +19,16 @@ SEE_PRINCIPALS = needs("identity:read", BuiltInRole.ADMIN, BuiltInRole.AUDITOR, 
 ASK_IN_SESSION = needs("identity:write", BuiltInRole.ADMIN, BuiltInRole.OPERATOR, session=True)
 
 
-def _no_credential(given: Mapping[str, Any], added: Principal) -> str | None:
+def _waits(_given: Mapping[str, Any], made: Any) -> str | None:  # noqa: ANN401 - a result that may wait
+    return None if made.waiting is None else shown.waits(made.waiting)
+
+
+def _key_notes(_given: Mapping[str, Any], made: IssuedKey) -> str:
+    waiting = "" if made.waiting is None else f"{shown.waits(made.waiting)}\n"
+    return f"{waiting}the key of {made.principal_id}, shown once:"
+
+
+def _no_credential(given: Mapping[str, Any], added: AmendedPrincipal) -> str | None:
     """A person who cannot sign in yet is easily forgotten."""
     if not added.is_person() or given.get("password") is not None:
         return None
@@ -101,10 +113,10 @@ OPERATIONS: tuple[Operation, ...] = (
         "principal.password",
         principals.set_password,
         "PUT /principals/{principal_id}/password",
-        needs=ADMIN_IN_SESSION,
+        needs=PERSON_IN_SESSION,
         command="principal password",
         example={"password": "correct horse battery staple"},
-        says="password of {principal_id} set",
+        shows=shown.password_set,
     ),
     Change(
         "tier.request",
@@ -142,7 +154,7 @@ OPERATIONS: tuple[Operation, ...] = (
         location="/keys/{prefix}",
         example={"principal_id": "service:sensor", "scopes": ["truth:write"], "expires_at": "2027-01-01T00:00:00Z"},
         says="{api_key}",
-        notes="the key of {principal_id}, shown once:",
+        notes=_key_notes,
     ),
     Change(
         "key.rotate",
@@ -153,7 +165,7 @@ OPERATIONS: tuple[Operation, ...] = (
         location="/keys/{prefix}",
         example={"overlap_seconds": 3600},
         says="{api_key}",
-        notes="the key of {principal_id}, shown once:",
+        notes=_key_notes,
     ),
     Change(
         "key.revoke",
@@ -172,6 +184,7 @@ OPERATIONS: tuple[Operation, ...] = (
         command="principal key add-public",
         example={"public_key": "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"},
         says="{key_id}",
+        notes=_waits,
     ),
     Change(
         "public_key.end",

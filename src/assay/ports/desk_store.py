@@ -63,6 +63,13 @@ class SavedView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     saved_at: Instant
 
 
+class PendingPower(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a second administrator is asked about, with its secrets' hashes; the ticket shows the hash of the text."""
+
+    ticket_id: TicketId
+    text: str
+
+
 class DeskStore(Protocol):
     """Everything by tenant. Acts and escalations are recorded by `unit.record`."""
 
@@ -119,6 +126,12 @@ class DeskStore(Protocol):
     def find_draft(self, tenant_id: TenantId, ticket_id: TicketId, by: PrincipalId) -> SavedDraft | None: ...
 
     def drop_draft(self, tenant_id: TenantId, ticket_id: TicketId, by: PrincipalId) -> None: ...
+
+    def add_pending(self, tenant_id: TenantId, pending: PendingPower) -> None: ...
+
+    def find_pending(self, tenant_id: TenantId, ticket_id: TicketId) -> PendingPower | None: ...
+
+    def drop_pending(self, tenant_id: TenantId, ticket_id: TicketId) -> None: ...
 
     def clear_ticket(self, tenant_id: TenantId, ticket_id: TicketId) -> None:
         """The ticket is decided: nobody works on it, or writes on an answer to it, any more."""

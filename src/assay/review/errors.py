@@ -5,6 +5,8 @@
     ├── MachineAnswerError      review.machine
     ├── OwnRequestError         review.own_request
     ├── NotEligibleError        review.not_eligible
+    ├── RoleGrantedLaterError   review.role_granted_later
+    ├── NotIndependentError     review.not_independent
     ├── StaleTicketError        review.stale_ticket
     ├── UnknownChoiceError      review.unknown_choice
     ├── TooEarlyError           review.too_early
@@ -72,6 +74,18 @@ class NotEligibleError(ReviewError):
     """The reviewer holds none of the roles that the ticket asks for."""
 
     code = "review.not_eligible"
+
+
+class RoleGrantedLaterError(ReviewError):
+    """The role was granted after the ticket was opened; it counts for later tickets."""
+
+    code = "review.role_granted_later"
+
+
+class NotIndependentError(ReviewError):
+    """The reviewer's role or password was given by somebody who asked for what the ticket is about."""
+
+    code = "review.not_independent"
 
 
 class StaleTicketError(ReviewError):

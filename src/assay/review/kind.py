@@ -23,6 +23,7 @@ class TicketKind(StrEnum):
     TIER_CHANGE = "tier_change"  # the tier of a principal is to change (Forja FRJ-015)
     FOREIGN_OUTCOME = "foreign_outcome"  # an outcome from elsewhere about rules without a translation (PRAMANA 13.2)
     RULE_PROPOSAL = "rule_proposal"  # a corrected rule waits for a second person (PRAMANA 10.1, category C)
+    POWER_CHANGE = "power_change"  # more power for somebody waits for a second administrator
 
 
 class OnExpiry(StrEnum):
@@ -141,6 +142,13 @@ KIND_RULES: Mapping[TicketKind, KindRule] = MappingProxyType(
         TicketKind.TIER_CHANGE: KindRule(
             choices=("authorise", "refuse"),
             rejecting=("refuse",),
+            veto=True,
+            expiries=(OnExpiry.DENY,),
+            undoable=True,
+        ),
+        TicketKind.POWER_CHANGE: KindRule(
+            choices=("approve", "reject"),
+            rejecting=("reject",),
             veto=True,
             expiries=(OnExpiry.DENY,),
             undoable=True,

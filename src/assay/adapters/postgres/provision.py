@@ -108,6 +108,7 @@ _RIGHTS = (
     ("ticket_place", "SELECT, INSERT, UPDATE (is_open, place)"),
     ("desk_lease", "SELECT, INSERT, DELETE, UPDATE (claimed_at, expires_at)"),
     ("desk_held", "SELECT, INSERT, DELETE"),
+    ("desk_pending", "SELECT, INSERT, DELETE"),
     ("desk_draft", "SELECT, INSERT, DELETE, UPDATE (text, saved_at)"),
     ("desk_view", "SELECT, INSERT, DELETE, UPDATE (shared, text, saved_at)"),
     ("disclosure", "SELECT, INSERT, DELETE"),

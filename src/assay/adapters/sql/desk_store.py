@@ -6,7 +6,7 @@ from assay.adapters.sql.row import add_row, sortable, verify_row
 from assay.adapters.sql.rows import Rows
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
-from assay.ports.desk_store import HeldRow, SavedDraft, SavedView, StoredAct, StoredEscalation
+from assay.ports.desk_store import HeldRow, PendingPower, SavedDraft, SavedView, StoredAct, StoredEscalation
 from assay.review.lease import Lease
 
 _OF_TICKET = " WHERE ticket_id = ? AND tenant_id = ?"
@@ -84,6 +84,16 @@ class SqlDeskStore:
 
     def drop_draft(self, tenant_id: TenantId, ticket_id: TicketId, by: PrincipalId) -> None:
         self._session.run(f"DELETE FROM desk_draft{_ONE}", (ticket_id, by, tenant_id))  # noqa: S608 - our constants
+
+    def add_pending(self, tenant_id: TenantId, pending: PendingPower) -> None:
+        verify_row(pending, "ticket_id")
+        add_row(self._session, "desk_pending", tenant_id, pending, f"the amendment of `{pending.ticket_id}`")
+
+    def find_pending(self, tenant_id: TenantId, ticket_id: TicketId) -> PendingPower | None:
+        return self._rows.one(PendingPower, _OF_TICKET, (ticket_id, tenant_id))
+
+    def drop_pending(self, tenant_id: TenantId, ticket_id: TicketId) -> None:
+        self._session.run(f"DELETE FROM desk_pending{_OF_TICKET}", (ticket_id, tenant_id))  # noqa: S608 - our constants
 
     def clear_ticket(self, tenant_id: TenantId, ticket_id: TicketId) -> None:
         for table in ("desk_lease", "desk_draft"):

@@ -33,7 +33,7 @@ from assay.ports.delivery_store import (
     TrainingJobRow,
     TrainingResultRow,
 )
-from assay.ports.desk_store import HeldRow, SavedDraft, SavedView, StoredAct, StoredEscalation
+from assay.ports.desk_store import HeldRow, PendingPower, SavedDraft, SavedView, StoredAct, StoredEscalation
 from assay.ports.graph_store import GraphActivation, GraphVersion, RecordedReview
 from assay.ports.index_store import IndexPage, IndexSegment
 from assay.ports.model_store import ModelActivation, ModelEvaluation, RegisteredModel
@@ -202,6 +202,7 @@ TABLES: dict[str, Table] = {
     "desk_lease": _table_of(Lease, "ticket_id", "made_by"),
     "desk_held": _table_of(HeldRow, "ticket_id", "made_by"),
     "desk_draft": _table_of(SavedDraft, "ticket_id", "made_by"),
+    "desk_pending": _table_of(PendingPower, "ticket_id"),
     "desk_view": _table_of(SavedView, "made_by", "name"),
     "kept_request": _table_of(KeptRequest, "principal_id", "request_key"),
 }

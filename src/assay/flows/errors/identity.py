@@ -54,6 +54,18 @@ class CredentialExistsError(FlowError):
     code = "identity.credential_exists"
 
 
+class OwnPowerError(FlowError):
+    """Nobody widens their own power; another administrator asks for it."""
+
+    code = "identity.own_power"
+
+
+class SecondAdministratorError(FlowError):
+    """More power needs a second administrator who approves it, and there is none."""
+
+    code = "identity.second_administrator"
+
+
 class ThrottledError(FlowError):
     """Too many failed logins of this account or from this address; wait before the next one."""
 

@@ -13,7 +13,8 @@ from msgspec.structs import asdict, replace
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.identity import CredentialEndedError, CredentialExistsError
 from assay.flows.identity.authenticate import confirm
-from assay.flows.identity.identity_entry import api_key_issued, api_key_revoked, signing_key_added, signing_key_ended
+from assay.flows.identity.duties import AddSigner, IssueSecret, amend_power, amend_power_in, require_live
+from assay.flows.identity.identity_entry import api_key_revoked, signing_key_ended
 from assay.flows.known import get_api_key, get_principal
 from assay.flows.request import (
     Done,
@@ -44,7 +45,7 @@ from assay.identity.credential import (
 )
 from assay.identity.principal import BuiltInRole, Principal
 from assay.identity.signing_key import SigningKeyEnd, SigningKeyRecord, end_signing_key, register_signing_key
-from assay.kernel.ids import PrincipalId, parse_key_id, parse_principal_id
+from assay.kernel.ids import PrincipalId, TicketId, parse_key_id, parse_principal_id
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.key import parse_public_key
 from assay.ports.database import Unit
@@ -140,8 +141,17 @@ class ListedApiKey(ApiKeyView, frozen=True, kw_only=True, forbid_unknown_fields=
     principal_id: PrincipalId
 
 
+class AddedSigningKey(SigningKeyRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The key as it is registered; with `waiting`, it is when the ticket of that id is approved."""
+
+    waiting: TicketId | None = None
+
+
 class IssuedKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A new key. `api_key` is shown in this answer only, and null where the same request is sent again."""
+    """A new key. `api_key` is shown in this answer only, and null where the same request is sent again.
+
+    With `waiting`, the key is good for nothing until the ticket of that id is approved.
+    """
 
     api_key: str | None
     prefix: ApiKeyPrefix
@@ -149,6 +159,7 @@ class IssuedKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     scopes: tuple[str, ...]
     issued_at: Instant
     expires_at: Instant | None
+    waiting: TicketId | None = None
 
 
 def keys(tools: Tools, caller: Caller, request: ListKeys) -> Page[ListedApiKey]:
@@ -168,41 +179,36 @@ def key(tools: Tools, caller: Caller, request: ShowKey) -> ListedApiKey:
 
 
 def issue_key(tools: Tools, caller: Caller, request: IssueKey) -> Done[IssuedKey]:
-    """Issue an API key to a principal and show it, once; a disabled principal gets none."""
+    """Issue an API key to a principal and show it, once; a disabled principal gets none.
+
+    A key for another principal waits for a second administrator's approval (`waiting`), and is good for nothing until
+    then.
+    """
     entropy = tools.entropy.token(API_KEY_ENTROPY_BYTES)
     principal_id, expires_at = parse_principal_id(request.principal_id), parse_moment(request.expires_at)
-
-    def work(unit: Unit) -> tuple[str, ApiKeyRecord]:
-        admin = confirm(unit, caller).principal
-        principal = get_principal(unit, caller.tenant_id, principal_id)
-        require_active(principal, caller.at)
-        text, record = issue_api_key(
-            principal, entropy=entropy, scopes=request.scopes, at=caller.at, expires_at=expires_at
-        )
-        unit.identity.add_api_key(record)
-        unit.record(api_key_issued(record, by=admin.id))
-        return text, record
-
-    return _shown_once(*tools.database.write(work))
+    principal = tools.database.read(lambda unit: get_principal(unit, caller.tenant_id, principal_id))
+    require_active(principal, caller.at)
+    text, record = issue_api_key(principal, entropy=entropy, scopes=request.scopes, at=caller.at, expires_at=expires_at)
+    done = amend_power(tools, caller, IssueSecret(key=record, by=caller.principal.id))
+    return _shown_once(text, record, done.waiting)
 
 
 def rotate_key(tools: Tools, caller: Caller, request: RotateKey) -> Done[IssuedKey]:
-    """Issue the successor of a key and show it, once; the old key ends after the overlap. An ended key has none."""
-    entropy, overlap = tools.entropy.token(API_KEY_ENTROPY_BYTES), timedelta(seconds=request.overlap_seconds)
-    prefix = parse_or_not_found(parse_api_key_prefix, request.prefix, "API key")
+    """Issue the successor of a key and show it, once; the old key ends after the overlap. An ended key has none.
 
-    def work(unit: Unit) -> tuple[str, ApiKeyRecord]:
-        admin = confirm(unit, caller).principal
+    The successor of another principal's key waits for a second administrator's approval, as a new key does.
+    """
+    entropy, overlap = tools.entropy.token(API_KEY_ENTROPY_BYTES), timedelta(seconds=request.overlap_seconds)
+    prefix, by = parse_or_not_found(parse_api_key_prefix, request.prefix, "API key"), caller.principal.id
+
+    def work(unit: Unit) -> tuple[str, ApiKeyRecord, TicketId | None]:
         old = get_api_key(unit, caller.tenant_id, prefix)
-        _require_live(unit, old, caller.at)
+        require_live(unit, old, caller.at)
         principal = get_principal(unit, caller.tenant_id, old.principal_id)
         require_active(principal, caller.at)
-        text, record, end = rotate_api_key(old, principal, entropy=entropy, at=caller.at, overlap=overlap, by=admin.id)
-        unit.identity.add_api_key(record)
-        unit.record(api_key_issued(record, by=admin.id))
-        unit.identity.revoke_api_key(end)
-        unit.record(api_key_revoked(old, end, at=caller.at))
-        return text, record
+        text, record, end = rotate_api_key(old, principal, entropy=entropy, at=caller.at, overlap=overlap, by=by)
+        wanted = IssueSecret(key=record, by=by, ends=end, overlap_seconds=request.overlap_seconds)
+        return text, record, amend_power_in(unit, tools, caller, wanted).waiting
 
     return _shown_once(*tools.database.write(work))
 
@@ -214,7 +220,7 @@ def revoke_key(tools: Tools, caller: Caller, request: RevokeKey) -> ApiKeyRevoca
     def work(unit: Unit) -> ApiKeyRevocation:
         admin = confirm(unit, caller).principal
         record = get_api_key(unit, caller.tenant_id, prefix)
-        _require_live(unit, record, caller.at)
+        require_live(unit, record, caller.at)
         revocation = revoke_api_key(record, at=caller.at, by=admin.id, reason=request.reason)
         unit.identity.revoke_api_key(revocation)
         unit.record(api_key_revoked(record, revocation, at=caller.at))
@@ -223,23 +229,24 @@ def revoke_key(tools: Tools, caller: Caller, request: RevokeKey) -> ApiKeyRevoca
     return tools.database.write(work)
 
 
-def add_public_key(tools: Tools, caller: Caller, request: AddPublicKey) -> SigningKeyRecord:
-    """Register the Ed25519 public key that a principal signs its requests with; one key serves one principal."""
+def add_public_key(tools: Tools, caller: Caller, request: AddPublicKey) -> AddedSigningKey:
+    """Register the Ed25519 public key that a principal signs its requests with; one key serves one principal.
+
+    A key of another principal waits for a second administrator's approval (`waiting`).
+    """
     principal_id, raw = parse_principal_id(request.principal_id), parse_public_key(request.public_key)
     expires_at = parse_moment(request.expires_at)
 
-    def work(unit: Unit) -> SigningKeyRecord:
-        admin = confirm(unit, caller).principal
+    def work(unit: Unit) -> AddedSigningKey:
         principal = get_principal(unit, caller.tenant_id, principal_id)
         require_active(principal, caller.at)
         record = register_signing_key(
-            principal, raw, scopes=request.scopes, at=caller.at, by=admin.id, expires_at=expires_at
+            principal, raw, scopes=request.scopes, at=caller.at, by=caller.principal.id, expires_at=expires_at
         )
         if unit.access.find_signing_key(record.key_id) is not None:
             raise CredentialExistsError(f"`{record.key_id}` is registered already; make a key of its own for each")
-        unit.access.add_signing_key(record)
-        unit.record(signing_key_added(record))
-        return record
+        done = amend_power_in(unit, tools, caller, AddSigner(key=record))
+        return AddedSigningKey(**asdict(record if done.waiting is not None else done.made), waiting=done.waiting)
 
     return tools.database.write(work)
 
@@ -308,16 +315,7 @@ def _whose(caller: Caller, asked: str | None) -> PrincipalId | None:
     return caller.principal.id
 
 
-def _require_live(unit: Unit, record: ApiKeyRecord, at: Instant) -> None:
-    """Raise if the key has already ended; nothing more can then be done with it."""
-    ends = [fact.revoked_at for fact in unit.identity.api_key_revocations(record.prefix)]
-    if record.expires_at is not None:
-        ends.append(record.expires_at)
-    if ends and min(ends) <= at:
-        raise CredentialEndedError(f"API key `{record.prefix}` ended at {render_instant(min(ends))}")
-
-
-def _shown_once(text: str, record: ApiKeyRecord) -> Done[IssuedKey]:
+def _shown_once(text: str, record: ApiKeyRecord, waiting: TicketId | None) -> Done[IssuedKey]:
     issued = IssuedKey(
         api_key=text,
         prefix=record.prefix,
@@ -325,5 +323,6 @@ def _shown_once(text: str, record: ApiKeyRecord) -> Done[IssuedKey]:
         scopes=record.scopes,
         issued_at=record.issued_at,
         expires_at=record.expires_at,
+        waiting=waiting,
     )
     return Done(value=issued, kept=replace(issued, api_key=None))

@@ -7,9 +7,9 @@ What somebody may do is read from these rows, so a role that was written there a
 from collections.abc import Callable, Iterator
 
 import msgspec
-from msgspec.structs import asdict
 
 from assay.flows.ledger.compare_rows import IndexedTable, RowProblem, compare_rows
+from assay.identity.principal import principal_body
 from assay.kernel.canonical import canonicalize
 from assay.kernel.entry import Entry
 from assay.kernel.ids import TenantId
@@ -44,5 +44,5 @@ def _is_same(row: RecordedPrincipal, entry: Entry) -> bool:
     said = msgspec.json.decode(entry.body)
     if not isinstance(said, dict) or (row.principal_id, row.version) != (row.principal.id, row.principal.version):
         return False
-    told = {**asdict(row.principal), "name": said.get("name")}
+    told = {**principal_body(row.principal), "name": said.get("name")}
     return row.principal.tenant_id == entry.tenant_id and canonicalize(told) == bytes(entry.body)

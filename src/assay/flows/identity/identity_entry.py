@@ -2,18 +2,16 @@
 
 from enum import StrEnum
 
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import UNSET, Struct, UnsetType
 
 from assay.identity.credential import ApiKeyRecord, ApiKeyRevocation, PasswordRecord
-from assay.identity.principal import Principal
+from assay.identity.principal import Granted, Principal, principal_body
 from assay.identity.session import SessionRecord, SessionRevocation
 from assay.identity.signing_key import SigningKeyEnd, SigningKeyRecord
-from assay.kernel.commitment import MIN_SALT_SIZE, seal_fields
+from assay.kernel.commitment import seal_fields
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind, draft_entry
-from assay.ports.ids import Entropy
 
 # Where an entry about a principal holds the commitment of its name.
 NAME_POINTER = "/name"
@@ -29,7 +27,8 @@ class CredentialKind(StrEnum):
 class CredentialIssued(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of a `credential.issued` entry; `credential_id` is the public half, and a password has none.
 
-    `proved_by` is how the person of a session was known: `password`, or `oidc` and the provider.
+    `proved_by` is how the person of a session was known: `password`, or `oidc` and the provider. `granted` says who
+    gave the credential to another principal, and who approved it.
     """
 
     credential: CredentialKind
@@ -40,6 +39,7 @@ class CredentialIssued(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     expires_at: Instant | None
     issued_by: PrincipalId
     proved_by: str | None = None
+    granted: Granted | UnsetType = UNSET
 
 
 class CredentialRevoked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,18 +53,16 @@ class CredentialRevoked(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     reason: str
 
 
-def principal_recorded(principal: Principal, entropy: Entropy) -> Draft:
-    """One version as an entry. The name is personal, so only a salted commitment of it is logged for ever."""
-    return principal_recorded_again(principal, None if principal.name is None else entropy.token(MIN_SALT_SIZE))
+def principal_recorded(principal: Principal, salt: bytes | None) -> Draft:
+    """One version as an entry. The name is personal, so only a salted commitment of it is logged for ever.
 
-
-def principal_recorded_again(principal: Principal, salt: bytes | None) -> Draft:
-    """The same with a salt at hand: that of the version before shows that the name is the same, and nothing else."""
+    The salt of the version before shows that the name is the same, and nothing else.
+    """
     kind = EntryKind.PRINCIPAL_ADDED if principal.version == 1 else EntryKind.PRINCIPAL_CHANGED
     # A version recorded after an erasure has no name, and says so.
     personal = [] if salt is None else [NAME_POINTER]
     salts = [] if salt is None else [salt]
-    body, disclosures = seal_fields(asdict(principal), personal, salts)
+    body, disclosures = seal_fields(principal_body(principal), personal, salts)
     return draft_entry(principal.tenant_id, kind, body, at=principal.recorded_at, disclosures=disclosures)
 
 
@@ -77,6 +75,7 @@ def api_key_issued(record: ApiKeyRecord, *, by: PrincipalId) -> Draft:
         issued_at=record.issued_at,
         expires_at=record.expires_at,
         issued_by=by,
+        granted=record.granted,
     )
     return draft_entry(record.tenant_id, EntryKind.CREDENTIAL_ISSUED, body, at=record.issued_at)
 
@@ -102,6 +101,7 @@ def password_set(record: PasswordRecord) -> Draft:
         issued_at=record.set_at,
         expires_at=None,
         issued_by=record.set_by,
+        granted=record.granted,
     )
     return draft_entry(record.tenant_id, EntryKind.CREDENTIAL_ISSUED, body, at=record.set_at)
 
@@ -143,6 +143,7 @@ def signing_key_added(record: SigningKeyRecord) -> Draft:
         issued_at=record.added_at,
         expires_at=record.expires_at,
         issued_by=record.added_by,
+        granted=record.granted,
     )
     return draft_entry(record.tenant_id, EntryKind.CREDENTIAL_ISSUED, body, at=record.added_at)
 

@@ -7,17 +7,15 @@ from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import asdict
 
-from assay.flows.errors.identity import PasswordFormError, PrincipalExistsError, UnknownRoleError
+from assay.flows.errors.identity import PasswordFormError, UnknownRoleError
 from assay.flows.errors.ledger import NothingToEraseError
 from assay.flows.identity.api_keys import MAY_LOOK, ApiKeyView, view_key
 from assay.flows.identity.authenticate import confirm
 from assay.flows.identity.common_passwords import find_weakness
-from assay.flows.identity.identity_entry import (
-    NAME_POINTER,
-    password_set,
-    principal_recorded,
-)
+from assay.flows.identity.duties import AddPerson, Amend, SetSecret, amend_power, amend_power_in, record_version
+from assay.flows.identity.identity_entry import NAME_POINTER
 from assay.flows.known import get_principal
 from assay.flows.ledger.erase_record import erase_entry_in
 from assay.flows.request import (
@@ -43,11 +41,11 @@ from assay.identity.principal import amend_principal as next_version
 from assay.identity.problem import NAME_FORM
 from assay.identity.risk import RiskTier
 from assay.identity.signing_key import SigningKeyRecord, check_signing_key
-from assay.kernel.ids import KeyId, PrincipalId, TenantId, parse_principal_id
+from assay.kernel.commitment import MIN_SALT_SIZE
+from assay.kernel.ids import KeyId, PrincipalId, TenantId, TicketId, parse_principal_id
 from assay.kernel.instant import Instant
 from assay.kernel.key import parse_public_key
 from assay.ports.database import Unit
-from assay.ports.ids import Entropy
 from assay.ports.password import SALT_BYTES
 from assay.registry.errors import TierChangeError
 
@@ -170,12 +168,19 @@ class PrincipalView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     history: tuple[Principal, ...]
 
 
+class AmendedPrincipal(Principal, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The version that was recorded; with `waiting`, the version that the ticket of that id asks for."""
+
+    waiting: TicketId | None = None
+
+
 class PasswordSet(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whose password was set, when and by whom."""
+    """Whose password was set, when and by whom; with `waiting`, it is set when the ticket of that id is approved."""
 
     principal_id: PrincipalId
     set_at: Instant
     set_by: PrincipalId
+    waiting: TicketId | None = None
 
 
 class NameErasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -203,44 +208,36 @@ def principal(tools: Tools, caller: Caller, request: ShowPrincipal) -> Principal
     return tools.database.read(lambda unit: view_principal(unit, caller.tenant_id, principal_id, at=caller.at))
 
 
-def add_principal(tools: Tools, caller: Caller, request: AddPrincipal) -> Principal:
+def add_principal(tools: Tools, caller: Caller, request: AddPrincipal) -> AmendedPrincipal:
     """Add a person, an agent or a service, allowed nothing but what is granted.
 
     A person may get a password at once; otherwise a key, a password or an identity provider authenticates it later.
+    Where there is a second administrator, power and a password wait for that administrator's approval (`waiting`).
     """
     granted = msgspec.structs.replace(_change(tools, request), name=UNSET)
-    principal_id = parse_principal_id(request.principal_id)
-    name = request.principal_id if request.name is UNSET else request.name
-    # Hashed before the commit, since it is slow.
-    encoded = None if request.password is None else encode_password(tools, request.password, request.principal_id)
-
-    def work(unit: Unit) -> Principal:
-        by = confirm(unit, caller).principal.id
-        added = first_version(
-            id=principal_id,
-            tenant_id=caller.tenant_id,
-            kind=request.kind,
-            name=name,
-            at=caller.at,
-            by=by,
-            change=granted,
-        )
-        if unit.identity.find_principal(caller.tenant_id, principal_id) is not None:
-            raise PrincipalExistsError(f"tenant `{caller.tenant_id}` already has a principal `{principal_id}`")
-        secret = None if encoded is None else password_record(added, encoded, at=caller.at, by=by)
-        record_version(unit, added, entropy=tools.entropy)
-        if secret is not None:
-            unit.identity.add_password(secret)
-            unit.record(password_set(secret))
-        return added
-
-    return tools.database.write(work)
+    added = first_version(
+        id=parse_principal_id(request.principal_id),
+        tenant_id=caller.tenant_id,
+        kind=request.kind,
+        name=request.principal_id if request.name is UNSET else request.name,
+        at=caller.at,
+        by=caller.principal.id,
+        change=granted,
+    )
+    password = None
+    if request.password is not None:
+        # Hashed before the commit, since it is slow.
+        encoded = encode_password(tools, request.password, request.principal_id)
+        password = password_record(added, encoded, at=caller.at, by=caller.principal.id)
+    done = amend_power(tools, caller, AddPerson(version=added, salt=new_salt(tools), password=password))
+    return _amended(added if done.waiting is not None else done.made, done.waiting)
 
 
-def amend_principal(tools: Tools, caller: Caller, request: AmendPrincipal) -> Principal:
+def amend_principal(tools: Tools, caller: Caller, request: AmendPrincipal) -> AmendedPrincipal:
     """Record the next version of a principal, upon whatever is in force when it commits.
 
-    A tier is changed by `request_tier`, which puts it to a second person.
+    Nobody widens their own power. More power for another waits for a second administrator's approval (`waiting`); less
+    power takes effect at once. A tier is changed by `request_tier`, which puts it to a second person.
     """
     change = _change(tools, request)
     if change == PrincipalChange():
@@ -248,17 +245,19 @@ def amend_principal(tools: Tools, caller: Caller, request: AmendPrincipal) -> Pr
     return amend(tools, caller, parse_principal_id(request.principal_id), change)
 
 
-def amend(tools: Tools, caller: Caller, principal_id: PrincipalId, change: PrincipalChange) -> Principal:
+def amend(tools: Tools, caller: Caller, principal_id: PrincipalId, change: PrincipalChange) -> AmendedPrincipal:
     """Apply a change in a commit of its own; nobody amends their own tier (FRJ-015)."""
+    by = caller.principal.id
+    if by == principal_id and change.action_tier is not UNSET:
+        raise TierChangeError(f"`{by}` asked to change their own tier")
+    wanted = Amend(tenant_id=caller.tenant_id, principal_id=principal_id, by=by, change=change, salt=new_salt(tools))
 
-    def work(unit: Unit) -> Principal:
-        by = confirm(unit, caller).principal.id
-        if by == principal_id and change.action_tier is not UNSET:
-            raise TierChangeError(f"`{by}` asked to change their own tier")
+    def work(unit: Unit) -> AmendedPrincipal:
+        done = amend_power_in(unit, tools, caller, wanted)
+        if done.waiting is None:
+            return _amended(done.made, None)
         known = get_principal(unit, caller.tenant_id, principal_id)
-        following = next_version(known, change, at=caller.at, by=by)
-        record_version(unit, following, entropy=tools.entropy)
-        return following
+        return _amended(next_version(known, change, at=caller.at, by=by), done.waiting)
 
     return tools.database.write(work)
 
@@ -274,7 +273,7 @@ def disable_principal(tools: Tools, caller: Caller, request: DisablePrincipal) -
             # A later `disabled_at` would say that the principal was allowed something in between.
             return known
         following = next_version(known, PrincipalChange(disabled_at=caller.at), at=caller.at, by=by)
-        record_version(unit, following, entropy=tools.entropy)
+        record_version(unit, following, bytes.fromhex(new_salt(tools)))
         return following
 
     return tools.database.write(work)
@@ -302,19 +301,23 @@ def erase_principal(tools: Tools, caller: Caller, request: ErasePrincipal) -> Na
 
 
 def set_password(tools: Tools, caller: Caller, request: SetPassword) -> PasswordSet:
-    """Set a person's password; sessions opened before it end. The ledger records that it was set, nothing else."""
+    """Set a password: one's own, or as an administrator another person's; sessions opened before it end.
+
+    The ledger records that it was set, nothing else. Another person's waits for a second administrator's approval
+    (`waiting`). Who sets it knows it: until the person sets one of their own, they approve nothing that its maker
+    asked for.
+    """
     principal_id = parse_principal_id(request.principal_id)
+    if principal_id != caller.principal.id:
+        require_role(caller.principal, [BuiltInRole.ADMIN])
+    known = tools.database.read(lambda unit: get_principal(unit, caller.tenant_id, principal_id))
     # Hashed before the commit, since it is slow.
     encoded = encode_password(tools, request.password, principal_id)
-
-    def work(unit: Unit) -> PasswordSet:
-        by = confirm(unit, caller).principal.id
-        record = password_record(get_principal(unit, caller.tenant_id, principal_id), encoded, at=caller.at, by=by)
-        unit.identity.add_password(record)
-        unit.record(password_set(record))
-        return PasswordSet(principal_id=record.principal_id, set_at=record.set_at, set_by=record.set_by)
-
-    return tools.database.write(work)
+    record = password_record(known, encoded, at=caller.at, by=caller.principal.id)
+    done = amend_power(tools, caller, SetSecret(password=record))
+    return PasswordSet(
+        principal_id=record.principal_id, set_at=record.set_at, set_by=record.set_by, waiting=done.waiting
+    )
 
 
 def view_principal(unit: Unit, tenant_id: TenantId, principal_id: PrincipalId, *, at: Instant) -> PrincipalView:
@@ -332,10 +335,13 @@ def view_principal(unit: Unit, tenant_id: TenantId, principal_id: PrincipalId, *
     )
 
 
-def record_version(unit: Unit, version: Principal, *, entropy: Entropy) -> None:
-    """Record one version of a principal: the entry, and the row that it vouches for."""
-    logged = unit.record(principal_recorded(version, entropy))
-    unit.identity.add_principal(version, logged.sequence_number)
+def new_salt(tools: Tools) -> str:
+    """A salt for the name in an entry about a principal, as hex."""
+    return tools.entropy.token(MIN_SALT_SIZE).hex()
+
+
+def _amended(version: Principal, waiting: TicketId | None) -> AmendedPrincipal:
+    return AmendedPrincipal(**asdict(version), waiting=waiting)
 
 
 def encode_password(tools: Tools, password: str, principal_id: str) -> str:

@@ -13,8 +13,9 @@ from assay.flows.identity.api_keys import MAY_LOOK
 from assay.flows.identity.authenticate import confirm
 from assay.flows.identity.identity_entry import (
     NAME_POINTER,
-    principal_recorded_again,
+    principal_recorded,
 )
+from assay.flows.identity.standing import stands_for
 from assay.flows.known import get_principal
 from assay.flows.registry.registry_entry import tier_entry
 from assay.flows.request import (
@@ -30,7 +31,8 @@ from assay.flows.review.open_review import draft_ticket, open_review_in
 from assay.flows.tools import Tools
 from assay.identity.authorise import require_role
 from assay.identity.caller import Caller
-from assay.identity.principal import BuiltInRole, Principal, PrincipalChange
+from assay.identity.power import gained
+from assay.identity.principal import BuiltInRole, Granted, Principal, PrincipalChange
 from assay.identity.principal import amend_principal as next_version
 from assay.kernel.canonical import canonical_json
 from assay.kernel.ids import PrincipalId, TenantId, parse_principal_id
@@ -106,9 +108,10 @@ def tier_changes(tools: Tools, caller: Caller, request: ListTierChanges) -> Page
     return cut_named("tier_changes", found, request.cursor, request.limit, lambda one: f"{one.version:012d}")
 
 
-def refuse_own_tier(_unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) -> None:
-    """The follow-up of each answer: nobody decides on their own tier."""
-    if answer.by == _asked(ticket).subject:
+def refuse_own_tier(unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) -> None:
+    """The follow-up of each answer: nobody decides on their own tier, under whatever name."""
+    person = get_principal(unit, ticket.tenant_id, answer.by)
+    if _asked(ticket).subject in stands_for(unit, person, ticket.eligible_roles):
         raise OwnRequestError(f"`{ticket.id}` is about `{answer.by}`")
 
 
@@ -127,7 +130,7 @@ def apply_tier(unit: Unit, ticket: Ticket, settlement: Settlement, answers: tupl
     if change.from_tier != known.action_tier:
         # The version in force is what rulings go by; an amendment since the last change is where this one begins.
         change = msgspec.structs.replace(change, from_tier=known.action_tier)
-    _record_tier(unit, tenant_id, known, change)
+    _record_tier(unit, ticket, known, change)
 
 
 def load_tier_changes(unit: Unit, tenant_id: TenantId, subject: str) -> tuple[TierChange, ...]:
@@ -155,14 +158,21 @@ def _draft(asker: Principal, known: Principal, order: TierOrder, at: Instant) ->
     )
 
 
-def _record_tier(unit: Unit, tenant_id: TenantId, known: Principal, change: TierChange) -> None:
+def _record_tier(unit: Unit, ticket: Ticket, known: Principal, change: TierChange) -> None:
+    tenant_id, ticket_id, asked_by = ticket.tenant_id, ticket.id, ticket.requested_by or ticket.opened_by
     text = canonical_json(change)
     row = ChangedTier(subject=change.subject, version=change.version, text=text, changed_at=change.changed_at)
     unit.registry.add_tier_change(tenant_id, row)
     unit.record(tier_entry(tenant_id, change))
     wanted = PrincipalChange(action_tier=change.to_tier)
     following = next_version(known, wanted, at=change.changed_at, by=change.changed_by)
-    logged = unit.record(principal_recorded_again(following, _salt_of(unit, known)))
+    powers = gained(known, following)
+    if powers:
+        granted = Granted(
+            powers=powers, asked_by=asked_by, approved_by=(change.changed_by,), ticket_id=ticket_id, solo=False
+        )
+        following = msgspec.structs.replace(following, granted=granted)
+    logged = unit.record(principal_recorded(following, _salt_of(unit, known)))
     unit.identity.add_principal(following, logged.sequence_number)
 
 

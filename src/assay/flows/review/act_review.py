@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 
 from assay.facts.review import act_entry
 from assay.flows.identity.authenticate import confirm
+from assay.flows.identity.standing import require_independent
 from assay.flows.known import get_ticket
 from assay.flows.request import (
     FieldProblem,
@@ -277,6 +278,7 @@ def claim_wish(tools: Tools, span: timedelta | None = None) -> Wish:
     def body(seat: Seat) -> Claim:
         ticket, person = seat.ticket, seat.person
         require_reviewer(ticket, person, seat.at)
+        require_independent(seat.unit, ticket, person, seat.at)
         require_claimable(ticket)
         require_unsettled(seat.unit, ticket)
         _require_unanswered(seat)

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from assay.facts.review import answer_entry
 from assay.flows.errors.identity import AnswerTimeError, NotSignedInError
 from assay.flows.identity.authenticate import confirm, require_session
+from assay.flows.identity.standing import require_independent
 from assay.flows.known import get_ticket
 from assay.flows.rehearse import rehearse
 from assay.flows.review.check_answer import desk_key_ring, verified_answers
@@ -164,6 +165,7 @@ def _draft(
         signed_with=signed_with,
         signing_key_id=key_id,
     )
+    require_independent(unit, ticket, person, at)
     _require_free(unit, ticket, person, at)
     return ticket, _as_dated(draft, ticket, signing)
 

@@ -9,6 +9,7 @@ from assay.flows.delivery.settle_rootcause import (
     settle_proposal,
     settle_rootcause,
 )
+from assay.flows.identity.duties import apply_power, refuse_own_power
 from assay.flows.identity.tiers import apply_tier, refuse_own_tier
 from assay.flows.model.activate_model import put_model_in_use
 from assay.flows.registry.restore_switch import open_latch
@@ -27,6 +28,7 @@ ROOM_FOLLOW_UPS = FollowUps(
             TicketKind.DEFERRAL: settle_claims,
             TicketKind.MODEL_ACTIVATION: put_model_in_use,
             TicketKind.PENALTY: apply_penalty,
+            TicketKind.POWER_CHANGE: apply_power,
             TicketKind.RESTORE: open_latch,
             TicketKind.ROOT_CAUSE: settle_rootcause,
             TicketKind.RULE_CERTIFICATION: settle_certification,
@@ -41,6 +43,7 @@ ROOM_FOLLOW_UPS = FollowUps(
             TicketKind.DEFERRAL: require_approver,
             TicketKind.KNOWLEDGE_REVIEW: note_graph_review,
             TicketKind.PENALTY: refuse_own_penalty,
+            TicketKind.POWER_CHANGE: refuse_own_power,
             TicketKind.ROOT_CAUSE: read_conclusion,
             TicketKind.TIER_CHANGE: refuse_own_tier,
             TicketKind.VALIDATION: record_vote,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from assay.flows.identity.standing import role_counts
 from assay.identity.authorise import has_role
 from assay.identity.principal import Principal
 from assay.kernel.ids import PrincipalId, TenantId
@@ -31,7 +32,9 @@ class Givers:
         if by not in self._known:
             self._known[by] = self._unit.identity.find_principal(self._tenant_id, by)
         person = self._known[by]
-        return person is not None and person.is_active(at) and has_role(person, ticket.eligible_roles)
+        if person is None or not person.is_active(at) or not has_role(person, ticket.eligible_roles):
+            return False
+        return role_counts(self._unit, ticket, person)
 
 
 def settle_now(

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from assay.flows.errors import NotFoundError
+from assay.flows.identity.standing import SoloGrant, solo_grants
 from assay.flows.known import get_ticket
 from assay.flows.request import Page, Paged, Request, cut, map_page, read_number
 from assay.flows.review.by_ticket import by_ticket
@@ -74,6 +75,7 @@ class DeskTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     `held` and `draft` are this person's and nobody else's. `decided` is what the room made of the answers while the
     ticket is still open for others to contradict it. `subject` names the bundle and the answer that it is about.
+    `solo` are the powers of its askers and reviewers that one person granted alone.
     """
 
     review: ReviewView
@@ -86,6 +88,7 @@ class DeskTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     draft: KeptDraft | None = None
     decided: str | None = None
     subject: TicketSubject | None = None
+    solo: tuple[SoloGrant, ...] = ()
 
 
 def tickets(tools: Tools, caller: Caller, request: ListTickets) -> Page[TicketItem]:
@@ -177,6 +180,7 @@ def _view_desk(unit: Unit, tools: Tools, caller: Caller, ticket: Ticket) -> Desk
         draft=None if viewer is None else find_draft(unit, ticket, viewer.id),
         decided=None if review.recorded else decided_keys(unit, tenant_id, [ticket]).get(ticket.id),
         subject=subjects_of(unit, tenant_id, [ticket]).get(ticket.id),
+        solo=solo_grants(unit, ticket),
     )
 
 

@@ -5,6 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from assay.facts.review import lapsed_entry
+from assay.flows.identity.standing import require_independent
 from assay.flows.known import get_principal, get_ticket
 from assay.flows.review.answer_review import record_answer
 from assay.flows.review.check_answer import desk_key_ring
@@ -67,7 +68,9 @@ def _count(
         return None
     require_unsettled(unit, ticket)
     # Whoever was disabled or lost the role meanwhile no longer decides.
-    require_reviewer(ticket, get_principal(unit, tenant_id, row.by), at)
+    person = get_principal(unit, tenant_id, row.by)
+    require_reviewer(ticket, person, at)
+    require_independent(unit, ticket, person, at)
     unit.desk.drop_held(tenant_id, ticket.id, row.by)
     # The others' turn comes next: whatever was given in time counts before the time-out does.
     more = any(one.ticket_id == ticket.id for one in unit.desk.held_until(tenant_id, at))

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from assay.flows.identity.api_keys import ApiKeyView
-from assay.flows.identity.principals import NameErasure, PrincipalView
+from assay.flows.identity.principals import AmendedPrincipal, NameErasure, PasswordSet, PrincipalView
 from assay.identity.principal import Principal
+from assay.kernel.ids import TicketId
 from assay.kernel.instant import render_instant
 
 
@@ -12,12 +13,24 @@ def principal_line(value: Principal) -> str:
     return f"{value.id} ({value.kind}, {', '.join(value.roles) or 'no role'})"
 
 
-def principal_added(value: Principal) -> str:
-    return f"added {principal_line(value)}"
+def waits(ticket_id: TicketId) -> str:
+    return f"waiting for a second administrator: {ticket_id} (`assay review show {ticket_id}`)"
 
 
-def principal_amended(value: Principal) -> str:
-    return f"version {value.version}: {principal_line(value)}"
+def principal_added(value: AmendedPrincipal) -> str:
+    line = principal_line(value)
+    return f"added {line}" if value.waiting is None else f"asked for {line}; {waits(value.waiting)}"
+
+
+def principal_amended(value: AmendedPrincipal) -> str:
+    line = principal_line(value)
+    return f"version {value.version}: {line}" if value.waiting is None else f"asked for {line}; {waits(value.waiting)}"
+
+
+def password_set(value: PasswordSet) -> str:
+    if value.waiting is not None:
+        return f"asked for a password of {value.principal_id}; {waits(value.waiting)}"
+    return f"password of {value.principal_id} set"
 
 
 def name_erased(value: NameErasure) -> str:
