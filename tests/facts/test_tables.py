@@ -28,6 +28,7 @@ PENDING = frozenset(
         "desk_draft",
         "desk_held",
         "desk_lease",
+        "desk_pending",
         "desk_view",
         "disclosure",
         "egress_note",

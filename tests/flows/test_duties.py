@@ -17,6 +17,8 @@ from assay.flows.claims.approve_claims import answer_claims
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.identity.caller import local_caller
+from assay.identity.power import NO_POWER, POWERS
+from assay.identity.principal import PrincipalChange
 from assay.identity.risk import RiskTier
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId, TicketId
@@ -333,3 +335,9 @@ def _code(attempt: Callable[[], object]) -> str:
     except Error as error:
         return error.code
     return ""
+
+
+def test_the_table_of_powers_names_every_field_that_can_be_amended() -> None:
+    """A new field is a power, or is said to be none."""
+    assert POWERS.keys() | NO_POWER == set(PrincipalChange.__struct_fields__)
+    assert not POWERS.keys() & NO_POWER

@@ -336,7 +336,7 @@ _ADMINISTERING = (
     ("principal", "add", "user:new", "--kind", "person", "--name", "New"),
     ("principal", "amend", "user:rita", "--name", "Rita"),
     ("principal", "disable", "user:rita"),
-    ("principal", "key", "issue", "user:rita"),
+    ("principal", "key", "issue", "user:ada"),
     ("principal", "key", "rotate", "PREFIX", "--overlap", "1h"),
     ("principal", "key", "revoke", "PREFIX", "--reason", "lost"),
     ("principal", "tier", "request", "user:rita", "1", "--reason", "asked"),

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import asdict
 
-from assay.facts.kinds import Fact, Folded, Projected, Table, Transient
+from assay.facts.kinds import Content, Fact, Folded, Projected, Table, Transient
 from assay.kernel.canonical import canonicalize
 from assay.kernel.commitment import Disclosure, seal_fields
 from assay.kernel.digest import Digest
@@ -15,7 +15,7 @@ from assay.kernel.entry import Entry
 from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
-from assay.ports.desk_store import HeldRow, SavedDraft, SavedView, StoredAct, StoredEscalation
+from assay.ports.desk_store import HeldRow, PendingPower, SavedDraft, SavedView, StoredAct, StoredEscalation
 from assay.review.act import Act, ActKind
 from assay.review.answer import Answer
 from assay.review.escalate import Escalation
@@ -168,6 +168,11 @@ TABLES = (
         taken="the escalation `{stage}` of `{ticket_id}`",
     ),
     Table("desk_held", Folded(HeldRow), pending=True),
+    Table(
+        "desk_pending",
+        Content("`amendment_hash` in what the ticket shows, checked before the amendment is applied", row=PendingPower),
+        pending=True,
+    ),
     Table("desk_lease", Transient("not examined yet", row=Lease), pending=True),
     Table("desk_draft", Transient("not examined yet", row=SavedDraft), pending=True),
     Table("desk_view", Transient("not examined yet", row=SavedView), pending=True),

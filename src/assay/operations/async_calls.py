@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from assay.flows.delivery.trace import ShownTrace
     from assay.flows.delivery.training import PairFormat, TrainingQueue
     from assay.flows.delivery.webhooks import AddedWebhook, Replayed, ShownWebhook
-    from assay.flows.identity.api_keys import IssuedKey, ListedApiKey
-    from assay.flows.identity.principals import NameErasure, PasswordSet, PrincipalView
+    from assay.flows.identity.api_keys import AddedSigningKey, IssuedKey, ListedApiKey
+    from assay.flows.identity.principals import AmendedPrincipal, NameErasure, PasswordSet, PrincipalView
     from assay.flows.identity.sessions import LoggedIn, Who
     from assay.flows.ledger.entries import EntryItem, ErasedEntry
     from assay.flows.ledger.proofs import CheckpointItem, EntryProofForm, IndexItem, NewIndexes
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from assay.identity.principal import Principal, PrincipalKind
     from assay.identity.risk import RiskTier
     from assay.identity.session import SessionRevocation
-    from assay.identity.signing_key import SigningKeyEnd, SigningKeyRecord
+    from assay.identity.signing_key import SigningKeyEnd
     from assay.kernel.ledger import Receipt
     from assay.ports.delivery_store import ReportingSession
     from assay.ports.registry_store import RegisteredKey, RevokedKey
@@ -120,9 +120,9 @@ class AsyncCalls:
         authenticity_level_floor: int | UnsetType = UNSET,
         public_key: str | UnsetType | None = UNSET,
         password: str | None = None,
-    ) -> Principal:
+    ) -> AmendedPrincipal:
         """Add a person, an agent or a service, allowed nothing but what is granted."""
-        result: Principal = await self._perform(
+        result: AmendedPrincipal = await self._perform(
             "principal.add",
             drop_absent(
                 principal_id=principal_id,
@@ -150,9 +150,9 @@ class AsyncCalls:
         authenticity_level_floor: int | UnsetType = UNSET,
         public_key: str | UnsetType | None = UNSET,
         disabled_at: UnsetType | None = UNSET,
-    ) -> Principal:
+    ) -> AmendedPrincipal:
         """Record the next version of a principal, upon whatever is in force when it commits."""
-        result: Principal = await self._perform(
+        result: AmendedPrincipal = await self._perform(
             "principal.amend",
             drop_absent(
                 principal_id=principal_id,
@@ -180,7 +180,7 @@ class AsyncCalls:
         return result
 
     async def set_password(self, principal_id: str, *, password: str) -> PasswordSet:
-        """Set a person's password; sessions opened before it end. The ledger records that it was set, nothing else."""
+        """Set a password: one's own, or as an administrator another person's; sessions opened before it end."""
         result: PasswordSet = await self._perform(
             "principal.password", drop_absent(principal_id=principal_id, password=password)
         )
@@ -229,9 +229,9 @@ class AsyncCalls:
 
     async def add_public_key(
         self, principal_id: str, public_key: str, *, scopes: Sequence[str] = ("*",), expires_at: str | None = None
-    ) -> SigningKeyRecord:
+    ) -> AddedSigningKey:
         """Register the Ed25519 public key that a principal signs its requests with; one key serves one principal."""
-        result: SigningKeyRecord = await self._perform(
+        result: AddedSigningKey = await self._perform(
             "public_key.add",
             drop_absent(principal_id=principal_id, public_key=public_key, scopes=scopes, expires_at=expires_at),
         )

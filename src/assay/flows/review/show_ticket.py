@@ -180,8 +180,13 @@ def _view_desk(unit: Unit, tools: Tools, caller: Caller, ticket: Ticket) -> Desk
         draft=None if viewer is None else find_draft(unit, ticket, viewer.id),
         decided=None if review.recorded else decided_keys(unit, tenant_id, [ticket]).get(ticket.id),
         subject=subjects_of(unit, tenant_id, [ticket]).get(ticket.id),
-        solo=solo_grants(unit, ticket),
+        # While the viewer is to judge alone, nothing here says who else may answer.
+        solo=tuple(one for one in solo_grants(unit, ticket) if not blind or one.principal_id in _named(ticket, viewer)),
     )
+
+
+def _named(ticket: Ticket, viewer: Principal | None) -> tuple[str | None, ...]:
+    return (ticket.requested_by, ticket.opened_by, None if viewer is None else viewer.id)
 
 
 def _readable_after(unit: Unit, caller: Caller, request: ListTickets, after: int) -> list[tuple[int, Ticket]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from assay.flows.identity.api_keys import IssuedKey
 from assay.identity.credential import parse_api_key
 from assay.kernel.instant import Instant, parse_instant, render_instant
 from assay.surfaces.client import Client
@@ -21,6 +22,9 @@ def _issue(whole: Whole, by: str = "ada", **changed: Any) -> dict[str, Any]:  # 
     told = whole.post(_KEYS, asked, by)
     assert told.status_code == 201, told.text
     made: dict[str, Any] = told.json()
+    if made["waiting"] is not None:
+        assert _status(whole, made["api_key"]) == 401
+        whole.approve(told)
     return made
 
 
@@ -83,6 +87,8 @@ def test_a_rotated_key_works_beside_its_heir_for_as_long_as_was_said(whole: Whol
     told = whole.post(f"{_KEYS}/{old['prefix']}/rotate", {"overlap_seconds": 3600}, "ada")
     assert told.status_code == 201, told.text
     new = told.json()
+    assert [_status(whole, one["api_key"]) for one in (old, new)] == [200, 401]
+    whole.approve(told)
     assert (new["scopes"], new["principal_id"]) == (old["scopes"], old["principal_id"])
     assert [_status(whole, one["api_key"]) for one in (old, new)] == [200, 200]
     start = whole.clock.at
@@ -149,9 +155,16 @@ def test_everybody_sees_their_own_keys_and_some_see_all(whole: Whole) -> None:
 
 def test_the_client_does_all_of_it(whole: Whole) -> None:
     node = Client("http://testserver.local", key=whole.keys["ada"], http=whole.client)
-    made = node.issue_key("service:sensor", scopes=["truth:read"])
+    second = Client("http://testserver.local", key=whole.keys["omar"], http=whole.client)
+
+    def approved(made: IssuedKey) -> IssuedKey:
+        ticket = second.ticket(str(made.waiting)).ticket
+        second.answer_ticket(ticket.id, choice="approve", seen=ticket.shown_hash)
+        return made
+
+    made = approved(node.issue_key("service:sensor", scopes=["truth:read"]))
     assert made.api_key is not None
-    heir = node.rotate_key(made.prefix, overlap_seconds=0)
+    heir = approved(node.rotate_key(made.prefix, overlap_seconds=0))
     assert not node.key(made.prefix).live
     assert node.revoke_key(heir.prefix, reason="done").prefix == heir.prefix
     assert {made.prefix, heir.prefix} <= {one.prefix for one in node.keys(principal_id="service:sensor")}

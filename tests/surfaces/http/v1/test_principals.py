@@ -26,6 +26,9 @@ def _add(whole: Whole, kind: str = "agent", **granted: Any) -> str:  # noqa: ANN
     told = whole.post(_PRINCIPALS, {"principal_id": name, "kind": kind, **granted}, "ada")
     assert told.status_code == 201, told.text
     assert told.headers["location"] == f"{_PRINCIPALS}/{name}"
+    if told.json()["waiting"] is not None:
+        assert "principal" not in _shown(whole, name)
+        whole.approve(told)
     return name
 
 
@@ -81,8 +84,9 @@ def test_an_amendment_is_the_next_version_and_keeps_what_it_does_not_name(whole:
 
 def test_whoever_is_disabled_is_refused_from_the_next_request_on_until_that_is_undone(whole: Whole) -> None:
     name = _add(whole)
-    key = whole.post("/api/v1/keys", {"principal_id": name, "scopes": ["*"]}, "ada").json()["api_key"]
-    whole.keys[name] = key
+    asked = whole.post("/api/v1/keys", {"principal_id": name, "scopes": ["*"]}, "ada")
+    whole.approve(asked)
+    whole.keys[name] = asked.json()["api_key"]
     assert whole.get("/whoami", name).status_code == 200
     first = whole.post(f"{_PRINCIPALS}/{name}/disable", None, "ada")
     assert (first.status_code, first.json()["version"]) == (201, 2)
@@ -92,6 +96,8 @@ def test_whoever_is_disabled_is_refused_from_the_next_request_on_until_that_is_u
     assert (again.status_code, again.json(), whole.entries()) == (201, first.json(), before)
     undone = whole.post(f"{_PRINCIPALS}/{name}/amend", {"disabled_at": None}, "ada")
     assert (undone.status_code, undone.json()["disabled_at"]) == (201, None)
+    assert whole.get("/whoami", name).status_code == 401
+    whole.approve(undone)
     assert whole.get("/whoami", name).status_code == 200
 
 
@@ -176,7 +182,11 @@ def test_another_tenants_principals_are_not_there(whole: Whole, verb: str, body:
 def test_the_client_does_all_of_it_under_the_names_of_a_node(whole: Whole) -> None:
     node = Client("http://testserver.local", key=whole.keys["ada"], http=whole.client)
     name = f"ai:helping-{next(_numbers)}"
-    added = node.add_principal(name, kind=PrincipalKind.AGENT, roles=("reviewer",), risk_ceiling=RiskTier.DELETE)
+    asked = node.add_principal(name, kind=PrincipalKind.AGENT, roles=("reviewer",), risk_ceiling=RiskTier.DELETE)
+    second = Client("http://testserver.local", key=whole.keys["omar"], http=whole.client)
+    ticket = second.ticket(str(asked.waiting)).ticket
+    second.answer_ticket(ticket.id, choice="approve", seen=ticket.shown_hash)
+    added = node.principal(name).principal
     assert (added.name, added.roles, added.risk_ceiling, added.version) == (name, ("reviewer",), RiskTier.DELETE, 1)
     with pytest.raises(PrincipalExistsError):
         node.add_principal(name, kind="agent")
@@ -196,6 +206,7 @@ def test_a_person_gets_a_password_and_logs_in_with_it(whole: Whole) -> None:
     wanted = {"principal_id": name, "kind": "person", "password": first}
     added = whole.post(_PRINCIPALS, wanted, "ada", idempotency_key=f"password-{name}")
     assert (added.status_code, first in added.text) == (201, False)
+    whole.approve(added)
     asked = {"principal_id": name, "password": first}
     assert whole.client.post("/auth/login", json=asked).status_code == 200
     whole.client.cookies.clear()
@@ -204,6 +215,7 @@ def test_a_person_gets_a_password_and_logs_in_with_it(whole: Whole) -> None:
     assert short.json()["code"] == "identity.password_form"
     told = whole.client.put(place, json={"password": second}, headers=headers)
     assert (told.status_code, told.json()["principal_id"], second in told.text) == (200, name, False)
+    whole.approve(told)
     assert whole.client.post("/auth/login", json=asked).status_code == 401
     ada, key = PrincipalId("user:ada"), f"password-{name}"
     kept = whole.tools.database.read(lambda unit: unit.requests.find(TENANT, ada, key))
@@ -214,7 +226,7 @@ def test_a_person_gets_a_password_and_logs_in_with_it(whole: Whole) -> None:
 def test_a_session_is_opened_shown_and_ended(whole: Whole) -> None:
     """Without a credential one can log in, and nothing else; the token is shown once."""
     name, password = f"user:session-{next(_numbers)}", "a long password"
-    assert whole.post(_PRINCIPALS, {"principal_id": name, "kind": "person", "password": password}, "ada").is_success
+    whole.approve(whole.post(_PRINCIPALS, {"principal_id": name, "kind": "person", "password": password}, "ada"))
     wrong = whole.client.post("/api/v1/sessions", json={"principal_id": name, "password": "another password"})
     assert (wrong.status_code, wrong.json()["code"]) == (401, "identity.not_signed_in")
     sent = {"principal_id": name, "password": password, "lifetime_seconds": 60}
