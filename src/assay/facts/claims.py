@@ -12,7 +12,7 @@ TABLES = (
     Table("claims_evidence", Projected(EvidenceFact), pending=True),
     Table(
         "claims_evidence_content",
-        Content("`sha256` of the row of `claims_evidence`, which follows from its entry", erasable=True),
+        Content("`sha256` of the row of `claims_evidence`, which follows from its entry"),
         columns=("tenant_id", "sha256", "content"),
         pending=True,
     ),

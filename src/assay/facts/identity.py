@@ -12,7 +12,7 @@ TABLES = (
     ),
     Table(
         "principal_name",
-        Content("the salted commitment in the body of the entry that records the principal", erasable=True),
+        Content("the salted commitment in the body of the entry that records the principal"),
         columns=("tenant_id", "principal_id", "version", "sequence_number", "name"),
         pending=True,
     ),

@@ -52,15 +52,21 @@ class Folded:
 
     row: type[Struct] | None
     fold: Fold | None = None
+    seal: Callable[[Any], Struct] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Bytes that are hashed again: `committed` says which hash commits to them. `erasable` content may be absent."""
+    """Bytes that are hashed again: `committed` says which hash commits to them.
+
+    `seal` replaces the bytes by their hash, and `fold` says which sealed rows there are; an entry about an erasure
+    takes them away. Without a fold the audit of the chain reads the content itself.
+    """
 
     committed: str
-    erasable: bool = False
     row: type[Struct] | None = None
+    fold: Fold | None = None
+    seal: Callable[[Any], Struct] | None = None
 
 
 @dataclass(frozen=True, slots=True)

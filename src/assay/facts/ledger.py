@@ -53,7 +53,7 @@ TABLES = (
     ),
     Table(
         "disclosure",
-        Content("the salted commitment in the body of the entry", erasable=True),
+        Content("the salted commitment in the body of the entry"),
         columns=("tenant_id", "sequence_number", "pointer", "salt", "value"),
         pending=True,
     ),

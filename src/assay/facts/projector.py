@@ -1,6 +1,7 @@
 """The projector: rows from entries, by the declarations. One for the process, since it holds no state."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -27,6 +28,9 @@ class DeclaredProjector:
         self.facts: Mapping[EntryKind, Fact] = {fact.kind: fact for fact in facts}
         self.tables: Mapping[str, Table] = {table.name: table for table in declared}
         self._shapes = {row: _shape(table) for table in declared if (row := row_of(table)) is not None}
+        self._seals = {
+            row: getattr(table.form, "seal", None) for table in declared if (row := row_of(table)) is not None
+        }
         self._decoders = {kind: msgspec.json.Decoder(fact.body) for kind, fact in self.facts.items()}
 
     def shape_of(self, row: type[Struct]) -> Shape:
@@ -34,6 +38,9 @@ class DeclaredProjector:
         if shape is None:
             raise UndeclaredRowError(f"expected a row type of `assay.facts.table`, got `{row.__name__}`")
         return shape
+
+    def seal_of(self, row: type[Struct]) -> Callable[[Any], Struct] | None:
+        return self._seals.get(row)
 
     def has_rows(self, kind: EntryKind) -> bool:
         return kind in self.facts

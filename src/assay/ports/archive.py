@@ -4,7 +4,10 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from msgspec import Struct
+
 from assay.kernel.errors import Blame, Error
+from assay.kernel.ids import TenantId
 
 
 class BackupError(Error):
@@ -25,6 +28,22 @@ class TableStore(Protocol):
 
     def dump(self, table: str) -> Iterator[bytes]:
         """One JSON line for each row, in the order of the table's key, streamed."""
+        ...
+
+    def encode(self, row: Struct) -> bytes:
+        """Return the columns of a row, sealed, as bytes: equal rows give equal bytes, on both databases."""
+        ...
+
+    def stored(self, row: type[Struct], tenant_id: TenantId, *, last: int | None = None) -> Iterator[tuple[int, bytes]]:
+        """Stream a tenant's rows of a type as they are stored: the number of the entry, and what `encode` gives.
+
+        With `last`, those of entries up to it. Nothing is compared here; a row that cannot be read gives other bytes.
+        A type without `sequence_number` has 0 for it. Rows come in the order of their entries.
+        """
+        ...
+
+    def find_stray(self, row: type[Struct], tenants: Iterable[TenantId]) -> str | None:
+        """Return the tenant of a row of a type that belongs to none of these tenants; None if there is no such row."""
         ...
 
     def load(self, table: str, lines: Iterable[bytes]) -> int:

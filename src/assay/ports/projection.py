@@ -29,6 +29,10 @@ class Projector(Protocol):
 
     def shape_of(self, row: type[Struct]) -> Shape: ...
 
+    def seal_of(self, row: type[Struct]) -> Callable[[Any], Struct] | None:
+        """Return what replaces content by its hash, also for tables that are only compared in an audit."""
+        ...
+
     def has_rows(self, kind: EntryKind) -> bool:
         """Whether entries of this kind have rows."""
         ...

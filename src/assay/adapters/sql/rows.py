@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.msgpack import Encoder
 from msgspec.structs import astuple, replace
 
 from assay.adapters.sql.parts import in_parts, marks
@@ -51,7 +52,7 @@ class _Known:
         self.size = size
         for row in projected:
             if shape_of(type(row)).seal is None:
-                self.rows[type(row), _stored(row)] = row
+                self.rows[type(row), stored_columns(row)] = row
 
 
 class RowCache:
@@ -126,6 +127,25 @@ class Rows:
         rows = self.session.stream(f"{_select(kind, shape.table)} {rest}", parameters)
         while some := list(islice(rows, _AT_ONCE)):
             yield from self._read(kind, shape, some)
+
+    def table_of(self, kind: type[Struct]) -> str:
+        return self._projector.shape_of(kind).table
+
+    def encoded(self, kind: type[Struct], tenant_id: TenantId, last: int | None) -> Iterator[tuple[int, bytes]]:
+        """Stream rows as they are stored, each with the number of its entry; sealed, not compared."""
+        shape, seal = self._projector.shape_of(kind), self._projector.seal_of(kind)
+        has_number = "sequence_number" in kind.__struct_fields__
+        at = _number_at(kind) if has_number else None
+        rest = "WHERE tenant_id = ?"
+        if has_number:
+            rest += (
+                " ORDER BY sequence_number" if last is None else " AND sequence_number <= ? ORDER BY sequence_number"
+            )
+        parameters = (tenant_id,) if last is None or not has_number else (tenant_id, last)
+        encode = Encoder().encode
+        for row in self.session.stream(f"{_select(kind, shape.table)} {rest}", parameters):
+            number = 0 if at is None or type(row[at]) is not int else row[at]
+            yield number, encode(row[1:] if seal is None else _sealed(row[1:], kind, seal))
 
     def record(self, tenant_id: TenantId, sequence_number: int, text: bytes, given: Sequence[Struct]) -> None:
         """Insert the rows of an entry that was just appended; `given` are those with content, whole."""
@@ -206,6 +226,14 @@ class Rows:
         return _Known(self._projector.project(entry), self._projector.shape_of, 2 * len(text) + _OVERHEAD)
 
 
+def _sealed(row: Row, kind: type[Struct], seal: Callable[[Any], Struct]) -> Row:
+    """A row that cannot be read is left as it is: it equals no sealed row."""
+    try:
+        return stored_columns(seal(read_row(row, kind)))
+    except Error:
+        return row
+
+
 def _take(waiting: list[Struct], projected: Struct, shape: Shape) -> Struct:
     for row in waiting:
         if type(row) is type(projected) and shape.seal is not None and shape.seal(row) == projected:
@@ -222,7 +250,8 @@ def _differs(shape: Shape, number: int) -> DamagedRecordError:
     return DamagedRecordError(f"`{shape.table}`: the row of entry {number} is not what the entry records")
 
 
-def _stored(row: Struct) -> Row:
+def stored_columns(row: Struct) -> Row:
+    """Return the columns of a row as a database stores them."""
     return tuple(column(value) for value in astuple(row))
 
 

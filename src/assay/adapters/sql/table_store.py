@@ -7,10 +7,14 @@ from itertools import islice
 from typing import NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from assay.adapters.sql.chains import ENTRY_COLUMNS
+from assay.adapters.sql.parts import marks
 from assay.adapters.sql.row import columns_of
-from assay.adapters.sql.session import Row, SqlSession
+from assay.adapters.sql.rows import Rows, stored_columns
+from assay.adapters.sql.session import Row
+from assay.kernel.ids import TenantId
 from assay.ports.access_store import UsedNonce
 from assay.ports.archive import BackupError
 from assay.ports.claims_store import EvidenceFact, ReceivedBundle, RecordedDecision, ReleasedClaimsPolicy, TakenTurn
@@ -211,8 +215,9 @@ TABLES: dict[str, Table] = {
 class SqlTableStore:
     """Implements `ports.archive.TableStore`."""
 
-    def __init__(self, session: SqlSession) -> None:
-        self._session = session
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._session = rows.session
 
     def names(self) -> tuple[str, ...]:
         return tuple(TABLES)
@@ -229,6 +234,21 @@ class SqlTableStore:
         encoder = msgspec.json.Encoder()
         for row in rows:
             yield encoder.encode(_readable(row, texts)) + b"\n"
+
+    def encode(self, row: Struct) -> bytes:
+        return msgspec.msgpack.encode(stored_columns(row))
+
+    def stored(self, row: type[Struct], tenant_id: TenantId, *, last: int | None = None) -> Iterator[tuple[int, bytes]]:
+        return self._rows.encoded(row, tenant_id, last)
+
+    def find_stray(self, row: type[Struct], tenants: Iterable[TenantId]) -> str | None:
+        known = tuple(tenants)
+        found = self._session.query(
+            f"SELECT tenant_id FROM {self._rows.table_of(row)}"  # noqa: S608 - our constants
+            f" WHERE tenant_id NOT IN ({marks(known)}) LIMIT 1",
+            known,
+        )
+        return str(found[0][0]) if found else None
 
     def load(self, table: str, lines: Iterable[bytes]) -> int:
         shape = TABLES[_known(table)]

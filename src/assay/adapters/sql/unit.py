@@ -139,4 +139,4 @@ class SqlUnit:
 
     @cached_property
     def tables(self) -> SqlTableStore:
-        return SqlTableStore(self._session)
+        return SqlTableStore(self._rows)

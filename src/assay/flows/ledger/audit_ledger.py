@@ -1,51 +1,72 @@
-"""Verify a tenant's ledger from what lies in the database: chain, values, tree and checkpoints.
+"""Verify a tenant's ledger and every table that follows from it, in one pass over the entries.
 
-mark -> entries in order (hash, link, columns, leaf) -> tiles -> checkpoints -> the checkpoint outside -> head -> mark
-     -> where everything is read: transcripts, and the tables beside the entries that they index
+mark -> entries in ranges (hash, link, columns, leaf, projected rows) -> tiles -> checkpoints -> the checkpoint outside
+     -> head -> mark | where everything is read: stored rows against projected ones, folds, transcripts, indexes
 
 The first bad entry is named, and so is the last checkpoint that still holds. What an earlier run verified is not read
 again: its signed mark names the tree as it was, and the stored tree must still begin with it. When it does not,
 everything is read again, and if nothing else is found the mark itself is the evidence that entries were replaced.
+A run that goes on from a mark compares no rows; the report says so, and when they were last compared.
 """
 
-from collections.abc import Callable, Iterator
-from itertools import chain
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from typing import NamedTuple, TypeVar
 
+from assay.facts.table import TABLES
 from assay.flows.claims.check_claims import check_claims
 from assay.flows.errors.ledger import OtherDatabaseError
 from assay.flows.identity.check_credentials import check_credentials
 from assay.flows.identity.check_principals import check_principals
 from assay.flows.ledger.audit_mark import AuditReport, Mark, load_mark, store_mark
-from assay.flows.ledger.check_entry import EntryFaultError, verify_stored_entry
+from assay.flows.ledger.audit_parts import (
+    Done,
+    Fault,
+    Part,
+    Reader,
+    Sum,
+    check_transcript,
+    find_wrong_row,
+    folded_tables,
+    run_part,
+    summed_tables,
+)
+from assay.flows.ledger.check_entry import EntryFaultError
 from assay.flows.ledger.check_index import check_index
 from assay.flows.ledger.check_key_facts import verify_key_facts
 from assay.flows.ledger.own_keys import own_key_ring, verify_own_database
 from assay.flows.tools import Tools
 from assay.flows.truth.check_bronze import check_bronze
-from assay.flows.truth.check_vote import verify_vote
-from assay.flows.truth.replay_entry import read_bronze
-from assay.flows.truth.replay_truth import ledger_entries
 from assay.flows.verdicts.check_rows import check_graphs, check_verdicts
 from assay.kernel.checkpoint import Checkpoint, parse_checkpoint, verify_checkpoint
 from assay.kernel.digest import Digest, digest_from_raw
 from assay.kernel.errors import Error
 from assay.kernel.growth import EMPTY_GROWTH, Grown, Growth, grow, growth_of
-from assay.kernel.ids import TenantId, parse_principal_id
+from assay.kernel.ids import TenantId
 from assay.kernel.key import KeyPurpose, KeyRing
-from assay.kernel.ledger import EntryKind, Head, genesis, transcript_ref_of
+from assay.kernel.ledger import Head, genesis
 from assay.kernel.tile import TILE_WIDTH, root_hash
-from assay.kernel.transcript import Transcript, verify_transcript
-from assay.ports.damage import DamagedFileError, DamagedRecordError
+from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
-from assay.ports.ledger_store import KeptCheckpoint, StoredEntry
+from assay.ports.ledger_store import KeptCheckpoint
+from assay.ports.pool import Pool
 
-_CHUNK = 1024
+T = TypeVar("T")
+# Entries of a part; a worker is handed the next one when it is done.
+_RANGE = 4096
+_KEY_BYTES = 16
 Progress = Callable[[int, int], None]
 
 
+class Workers(NamedTuple):
+    """Processes that share the work, each with a reader of its own."""
+
+    pool: Pool
+    reader: Reader
+
+
 class _Walk(NamedTuple):
-    """Where the verification stands: the growth holds the tree, the rest is for the report."""
+    """How far the verification has come: the growth holds the tree, the rest is for the report."""
 
     tenant_id: TenantId
     growth: Growth
@@ -53,6 +74,17 @@ class _Walk(NamedTuple):
     checkpoints: int
     last_good_checkpoint: int | None
     transcripts: int = 0
+    rows: int = 0
+
+
+class _SameUnit:
+    """Implements `audit_parts.Reader` for this process: every part sees one state."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
+
+    def read(self, work: Callable[[Unit], T]) -> T:
+        return work(self._unit)
 
 
 def audit_ledger(
@@ -62,11 +94,14 @@ def audit_ledger(
     full: bool = False,
     leave_mark: bool = True,
     progress: Progress | None = None,
+    workers: Workers | None = None,
 ) -> AuditReport:
     """Verify everything new since the last mark, or everything; leave a new mark when it all holds."""
     ring = own_key_ring(tools)
     mark = load_mark(tools, tenant_id)
-    report, growth = tools.database.read(lambda unit: _audit(unit, tools, tenant_id, ring, mark, progress, full=full))
+    report, growth = tools.database.read(
+        lambda unit: _audit(unit, tools, tenant_id, ring, mark, progress, workers, full=full)
+    )
     if report.holds and leave_mark:
         store_mark(tools, report, growth)
     return report
@@ -79,6 +114,7 @@ def _audit(
     ring: KeyRing,
     mark: Mark | None,
     progress: Progress | None,
+    workers: Workers | None,
     *,
     full: bool,
 ) -> tuple[AuditReport, Growth]:
@@ -86,8 +122,10 @@ def _audit(
     walk = _begin(unit, tenant_id, None if full else mark, size)
     started = walk.growth.size
     fault: EntryFaultError | None = None
+    seen: list[Done] = []
     try:
-        for walk in _steps(unit, tools.origin_of(tenant_id), ring, walk, size):  # noqa: B020 - each continues the last
+        parts = _parts(tools, walk, size)
+        for walk in _steps(unit, tools.origin_of(tenant_id), ring, walk, size, _run(unit, parts, workers, seen)):  # noqa: B020 - each continues the last
             if progress is not None:
                 progress(walk.growth.size, size)
         _check_stored_tree(unit, walk)
@@ -95,8 +133,10 @@ def _audit(
         _check_head(unit, walk)
         verify_key_facts(unit)
         _check_mark(unit, walk, mark)
+        walk = walk._replace(transcripts=sum(len(one.transcripts) for one in seen))
         if started == 0:
-            walk = walk._replace(transcripts=_check_transcripts(unit, tenant_id, ring))
+            walk = walk._replace(rows=_check_tables(unit, seen))
+            walk = walk._replace(transcripts=walk.transcripts + _check_transcripts(unit, tenant_id, ring, seen))
             _check_rows(unit, tenant_id)
         # An empty ledger holds, and so does another node's; neither is the one that was asked about.
         verify_own_database(unit, tools, ring)
@@ -104,6 +144,7 @@ def _audit(
         fault = found
     except (DamagedRecordError, OtherDatabaseError) as error:
         fault = EntryFaultError(error.code, str(error), None)
+    everything_at = tools.clock.now() if started == 0 else None if mark is None else mark.everything_at
     report = AuditReport(
         tenant_id=tenant_id,
         holds=fault is None,
@@ -114,12 +155,43 @@ def _audit(
         entries_checked=walk.growth.size - started,
         checkpoints_checked=walk.checkpoints,
         transcripts_checked=walk.transcripts,
+        rows_checked=walk.rows,
+        skipped=_skipped(started),
+        everything_at=everything_at if fault is None else None if mark is None else mark.everything_at,
         first_bad_entry=fault.entry if fault else None,
         code=fault.fault_code if fault else None,
         message=str(fault) if fault else None,
         last_good_checkpoint=walk.last_good_checkpoint,
     )
     return report, walk.growth
+
+
+def _skipped(started: int) -> tuple[str, ...]:
+    """What this run did not read, in words."""
+    pending = tuple(f"rows of `{table.name}`" for table in TABLES if table.pending)
+    if started == 0:
+        return pending
+    return (f"entries 1 to {started}", "rows of all tables", "transcripts of these entries", "indexes")
+
+
+def _parts(tools: Tools, walk: _Walk, size: int) -> Iterator[Part]:
+    key, started = tools.entropy.token(_KEY_BYTES), walk.growth.size
+    for first in range(started + 1, size + 1, _RANGE):
+        yield Part(walk.tenant_id, tools.founder, key, first, min(first + _RANGE - 1, size))
+    if started == 0:
+        for table in summed_tables():
+            yield Part(walk.tenant_id, tools.founder, key, 1, size, (table.name,))
+        folded = tuple(table.name for table in folded_tables())
+        if folded:
+            yield Part(walk.tenant_id, tools.founder, key, 1, size, folded)
+
+
+def _run(unit: Unit, parts: Iterator[Part], workers: Workers | None, seen: list[Done]) -> Iterator[Done]:
+    reader: Reader = _SameUnit(unit) if workers is None else workers.reader
+    jobs = ((reader, part) for part in parts)
+    for done in map(run_part, jobs) if workers is None else workers.pool.run(run_part, jobs):
+        seen.append(done._replace(leaves=()))
+        yield done
 
 
 def _begin(unit: Unit, tenant_id: TenantId, mark: Mark | None, size: int) -> _Walk:
@@ -136,86 +208,58 @@ def _begin(unit: Unit, tenant_id: TenantId, mark: Mark | None, size: int) -> _Wa
     return _Walk(tenant_id, growth, mark.head_hash, 0, mark.last_good_checkpoint)
 
 
-def _steps(unit: Unit, origin: str, ring: KeyRing, walk: _Walk, size: int) -> Iterator[_Walk]:
-    """Chunk by chunk, each ending at the next checkpoint at the latest, so that its root can be compared."""
+def _steps(unit: Unit, origin: str, ring: KeyRing, walk: _Walk, size: int, parts: Iterator[Done]) -> Iterator[_Walk]:
+    """Range by range, with a stop at each checkpoint, so that its root can be compared; then the parts about tables."""
     # A checkpoint over exactly what the mark covers may be younger than the mark, so it is read again.
     kept = unit.ledger.checkpoints(walk.tenant_id, after=walk.growth.size - 1)
-    rows = unit.ledger.entries(walk.tenant_id, first=walk.growth.size + 1)
     due = next(kept, None)
+    done: Done | None = None
+    leaves: Iterator[bytes] = iter(())
     while True:
         while due is not None and due.size == walk.growth.size:
             _check_checkpoint(origin, ring, walk, due)
             walk = walk._replace(checkpoints=walk.checkpoints + 1, last_good_checkpoint=due.size)
             due = next(kept, None)
+        # Also before something is found, so that the report says how far all holds.
         yield walk
+        some = list(islice(leaves, size if due is None else due.size - walk.growth.size))
+        if some:
+            walk = _grown(unit, walk, some)
+            continue
+        if done is not None:
+            _require_sound(done)
+            walk = walk._replace(head_hash=done.head_hash or walk.head_hash)
         if walk.growth.size >= size:
             break
-        goal = min(walk.growth.size + _CHUNK, size, *([due.size] if due else []))
-        walk = _take(unit, ring, walk, rows, goal)
+        done = next(parts)
+        leaves = iter(_linked(walk, done))
     if due is not None:
         raise EntryFaultError(
             "ledger.rolled_back", f"a checkpoint over {due.size} entries is kept, but there are {size}", size + 1
         )
+    for done in parts:
+        _require_sound(done)
+        yield walk
 
 
-def _take(unit: Unit, ring: KeyRing, walk: _Walk, rows: Iterator[StoredEntry], goal: int) -> _Walk:
-    head_hash, leaves, transcripts = walk.head_hash, [], walk.transcripts
-    for expected in range(walk.growth.size + 1, goal + 1):
-        row = _next_entry(unit, walk.tenant_id, rows, expected)
-        head_hash = verify_stored_entry(row, walk.tenant_id, expected, previous_hash=head_hash)
-        leaves.append(row.leaf_hash)
-        if row.llm_transcript is not None:
-            _check_reference(unit, ring, walk.tenant_id, row)
-            transcripts += 1
-        if row.kind == EntryKind.VOTE_CAST:
-            _check_vote(unit, ring, walk.tenant_id, row)
+def _linked(walk: _Walk, done: Done) -> tuple[bytes, ...]:
+    """The leaves of a range, if its first entry follows the last one of the range before."""
+    if done.previous_hash not in (None, walk.head_hash):
+        first = done.part.first
+        message = f"entry {first}: expected it to follow {walk.head_hash}, got {done.previous_hash}"
+        raise EntryFaultError("ledger.broken_link", message, first)
+    return done.leaves
+
+
+def _require_sound(done: Done) -> None:
+    if done.fault is not None:
+        raise EntryFaultError(*done.fault)
+
+
+def _grown(unit: Unit, walk: _Walk, leaves: list[bytes]) -> _Walk:
     grown = grow(walk.growth, leaves)
     _check_tree(unit, walk, grown)
-    return walk._replace(growth=grown.growth, head_hash=head_hash, transcripts=transcripts)
-
-
-def _next_entry(unit: Unit, tenant_id: TenantId, rows: Iterator[StoredEntry], expected: int) -> StoredEntry:
-    try:
-        # Where a stream broke off is not certain to the entry, so from there on each is asked for by its number.
-        row = _next_streamed(rows) or unit.ledger.find_entry(tenant_id, expected)
-    except DamagedRecordError as error:
-        raise EntryFaultError(error.code, f"entry {expected} cannot be read: {error}", expected) from error
-    if row is None:
-        raise EntryFaultError("ledger.entry_missing", f"entry {expected} is missing", expected)
-    return row
-
-
-def _next_streamed(rows: Iterator[StoredEntry]) -> StoredEntry | None:
-    try:
-        return next(rows, None)
-    except DamagedFileError:
-        return None
-
-
-def _check_reference(unit: Unit, ring: KeyRing, tenant_id: TenantId, row: StoredEntry) -> None:
-    """A verdict rests on a transcript: it must be in its store, be the one that is named, and hold (SKI 7.4)."""
-    number = row.sequence_number
-    try:
-        name = transcript_ref_of((row.llm_transcript or "").encode())
-        transcript = unit.transcripts.find(tenant_id, name)
-        if transcript is not None and transcript.transcript_id == name:
-            _verify_transcript(transcript, ring)
-            return
-    except Error as error:
-        raise EntryFaultError(error.code, f"entry {number}: its transcript: {error}", number) from error
-    raise EntryFaultError("ledger.transcript_missing", f"entry {number}: transcript `{name}` is not kept", number)
-
-
-def _check_vote(unit: Unit, ring: KeyRing, tenant_id: TenantId, row: StoredEntry) -> None:
-    """A vote is a person's decision: signed by the key that had to, about what that person was shown (Kaori law 6)."""
-    number, get_entry = row.sequence_number, ledger_entries(unit, tenant_id)
-    try:
-        _, body = read_bronze(get_entry, number)
-        about = unit.identity.recorded_in(tenant_id, parse_principal_id(body.submitted_by))
-        in_force = max((one for one in about if one < number), default=None)
-        verify_vote(body, get_entry, ring, in_force=in_force)
-    except Error as error:
-        raise EntryFaultError(error.code, f"entry {number}: its vote: {error}", number) from error
+    return walk._replace(growth=grown.growth)
 
 
 def _check_tree(unit: Unit, walk: _Walk, grown: Grown) -> None:
@@ -317,25 +361,43 @@ def _check_outside(tools: Tools, tenant_id: TenantId, unit: Unit, walk: _Walk) -
         raise EntryFaultError("ledger.forked", f"the remembered checkpoint over {outside.size} entries differs", None)
 
 
-def _verify_transcript(transcript: Transcript, ring: KeyRing) -> None:
-    record = ring.get(transcript.signing_key_id, transcript.completed_at, purpose=KeyPurpose.TRANSCRIPT)
-    verify_transcript(transcript, record.raw_public_key or b"")
+def _check_tables(unit: Unit, seen: Iterable[Done]) -> int:
+    """The sum of the stored rows of each table must be that of the rows that entries project."""
+    projected: dict[str, Sum] = {}
+    tables: list[Done] = []
+    for done in seen:
+        if done.part.tables:
+            tables.append(done)
+            continue
+        for name, some in done.sums.items():
+            projected[name] = projected.get(name, Sum()).plus(some)
+    for done in tables:
+        for name, stored in done.sums.items():
+            if stored != projected.get(name, Sum()):
+                fault = find_wrong_row(unit, done.part) or Fault(
+                    "ledger.row_differs", f"the rows of `{name}` are not those that the ledger gives", None
+                )
+                raise EntryFaultError(*fault)
+    return sum(done.rows for done in tables)
 
 
 def _check_rows(unit: Unit, tenant_id: TenantId) -> None:
-    """Truth is compiled, records are judged, bundles gated and people let in by rows beside the ledger."""
+    """Tables of rooms whose rows are not declared as projections yet, and the indexes."""
     people = (check_principals, check_credentials)
     checks = (*people, check_bronze, check_graphs, check_verdicts, check_claims, check_index)
     for problem in chain.from_iterable(check(unit, tenant_id) for check in checks):
         raise EntryFaultError(problem.code, problem.message, problem.entry)
 
 
-def _check_transcripts(unit: Unit, tenant_id: TenantId, ring: KeyRing) -> int:
-    """All of them, also those that no entry names; a run that goes on from a mark looks at those of new entries."""
+def _check_transcripts(unit: Unit, tenant_id: TenantId, ring: KeyRing, seen: Iterable[Done]) -> int:
+    """Those that no entry names; the others were verified with their entries."""
+    verified = {name for done in seen for name in done.transcripts}
     count = 0
     for transcript in unit.transcripts.all(tenant_id):
+        if transcript.transcript_id in verified:
+            continue
         try:
-            _verify_transcript(transcript, ring)
+            check_transcript(transcript, ring)
         except Error as error:
             raise EntryFaultError(error.code, f"transcript `{transcript.transcript_id}`: {error}", None) from error
         count += 1

@@ -11,11 +11,15 @@ from assay.kernel.digest import Digest, raw_digest
 from assay.kernel.errors import Error
 from assay.kernel.growth import Growth
 from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
 from assay.kernel.signature import SignedKind, signing_message, verify_ed25519
 
 
 class AuditReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What was verified; `holds` is the answer, the rest says why and where."""
+    """What was verified; `holds` is the answer, the rest says why and where.
+
+    `skipped` lists what this run did not read, `everything_at` is when all of it was last read and held.
+    """
 
     tenant_id: TenantId
     holds: bool
@@ -26,6 +30,9 @@ class AuditReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     entries_checked: int
     checkpoints_checked: int
     transcripts_checked: int
+    rows_checked: int = 0
+    skipped: tuple[str, ...] = ()
+    everything_at: Instant | None = None
     first_bad_entry: int | None = None
     code: str | None = None
     message: str | None = None
@@ -33,13 +40,17 @@ class AuditReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Mark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Up to here everything was read and verified; `root_hash` is the tree as it was then."""
+    """Up to here everything was read and verified; `root_hash` is the tree as it was then.
+
+    `everything_at` is when a run last read everything, tables too.
+    """
 
     tenant_id: TenantId
     size: int
     root_hash: Digest
     head_hash: Digest
     last_good_checkpoint: int | None
+    everything_at: Instant | None = None
 
     @property
     def raw_root(self) -> bytes:
@@ -72,6 +83,7 @@ def store_mark(tools: Tools, report: AuditReport, growth: Growth) -> None:
         root_hash=report.root_hash,
         head_hash=report.head_hash,
         last_good_checkpoint=report.last_good_checkpoint,
+        everything_at=report.everything_at,
     )
     signature = b64encode(tools.ledger_signer.sign(_message(mark))).decode()
     tools.marks.store(report.tenant_id, msgspec.json.encode(_SignedMark(mark=mark, signature=signature)))

@@ -39,8 +39,8 @@ class EntryFaultError(LedgerError):
         self.entry = entry
 
 
-def verify_stored_entry(row: StoredEntry, tenant_id: TenantId, expected: int, *, previous_hash: Digest) -> Digest:
-    """Raise unless the row is entry `expected` of this chain; the answer is its hash, for the next one to name."""
+def verify_stored_entry(row: StoredEntry, tenant_id: TenantId, expected: int, *, previous_hash: Digest | None) -> Entry:
+    """Raise unless the row is entry `expected` of this chain; return it. None leaves the link to the caller."""
     if row.sequence_number != expected:
         raise EntryFaultError("ledger.entry_missing", f"entry {expected} is missing", expected)
     entry_hash = digest_of(row.text)
@@ -55,9 +55,9 @@ def verify_stored_entry(row: StoredEntry, tenant_id: TenantId, expected: int, *,
     _verify_columns(row, entry)
     if (entry.tenant_id, entry.sequence_number) != (tenant_id, expected):
         raise _fault(row, "ledger.misplaced", f"it says it is entry {entry.sequence_number} of `{entry.tenant_id}`")
-    if entry.previous_hash != previous_hash:
+    if previous_hash not in (None, entry.previous_hash):
         raise _fault(row, "ledger.broken_link", f"expected it to follow {previous_hash}, got {entry.previous_hash}")
-    return entry_hash
+    return entry
 
 
 def _verify_columns(row: StoredEntry, entry: Entry) -> None:
