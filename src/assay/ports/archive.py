@@ -42,6 +42,10 @@ class TableStore(Protocol):
         """
         ...
 
+    def sample(self, row: type[Struct], tenant_id: TenantId, *, after: int, count: int) -> Iterable[tuple[int, bytes]]:
+        """Return rows as `stored` does, the first ones after an entry; where there are fewer, from the start on."""
+        ...
+
     def find_stray(self, row: type[Struct], tenants: Iterable[TenantId]) -> str | None:
         """Return the tenant of a row of a type that belongs to none of these tenants; None if there is no such row."""
         ...

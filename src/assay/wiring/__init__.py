@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -37,7 +37,7 @@ from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import KeyId, parse_key_id, parse_tenant_id
 from assay.kernel.instant import Instant
 from assay.kernel.key import KeyPurpose, parse_anchors, parse_public_key
-from assay.ports.database import Database
+from assay.ports.database import Database, Unit
 from assay.ports.signer import Signer
 from assay.ports.witness import Witness
 from assay.wiring._delivery import (
@@ -90,6 +90,7 @@ __all__ = [
 
 CONFIG_FILE = "assay.toml"
 KEY_NAMES = ("ledger", "review", "transcript", "truth")
+T = TypeVar("T")
 _DATABASE_VARIABLE = "ASSAY_DATABASE_URL"
 _PIN_VARIABLE = "ASSAY_PKCS11_PIN"
 _PASSPHRASE_VARIABLE = "ASSAY_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable, not a secret
@@ -270,6 +271,20 @@ def open_database(folder: Path, config: Config, *, at: Instant, writable: bool, 
     from assay.adapters.postgres.database import PostgresDatabase  # noqa: PLC0415 - an extra, loaded when chosen
 
     return PostgresDatabase(url, PROJECTOR, at=at, writable=writable)
+
+
+class FolderReader(NamedTuple):
+    """Implements `flows.ledger.audit_parts.Reader` for a worker process, which opens the database for itself."""
+
+    folder: Path
+
+    def read(self, work: Callable[[Unit], T]) -> T:
+        config = load_config(self.folder)
+        database = open_database(self.folder, config, at=SystemClock().now(), writable=False)
+        try:
+            return database.read(work)
+        finally:
+            database.close()
 
 
 def _witnesses(config: Config) -> tuple[Witness, ...]:

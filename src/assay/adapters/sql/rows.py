@@ -133,17 +133,27 @@ class Rows:
 
     def encoded(self, kind: type[Struct], tenant_id: TenantId, last: int | None) -> Iterator[tuple[int, bytes]]:
         """Stream rows as they are stored, each with the number of its entry; sealed, not compared."""
-        shape, seal = self._projector.shape_of(kind), self._projector.seal_of(kind)
-        has_number = "sequence_number" in kind.__struct_fields__
-        at = _number_at(kind) if has_number else None
+        shape, has_number = self._projector.shape_of(kind), "sequence_number" in kind.__struct_fields__
         rest = "WHERE tenant_id = ?"
         if has_number:
             rest += (
                 " ORDER BY sequence_number" if last is None else " AND sequence_number <= ? ORDER BY sequence_number"
             )
         parameters = (tenant_id,) if last is None or not has_number else (tenant_id, last)
-        encode = Encoder().encode
-        for row in self.session.stream(f"{_select(kind, shape.table)} {rest}", parameters):
+        return self._encoded(kind, self.session.stream(f"{_select(kind, shape.table)} {rest}", parameters))
+
+    def sampled(
+        self, kind: type[Struct], condition: str, parameters: tuple[object, ...], count: int
+    ) -> list[tuple[int, bytes]]:
+        """A few rows, as `encoded` gives them."""
+        rest = f"WHERE {condition} ORDER BY sequence_number LIMIT ?"
+        select = _select(kind, self._projector.shape_of(kind).table)
+        return list(self._encoded(kind, self.session.query(f"{select} {rest}", (*parameters, count))))
+
+    def _encoded(self, kind: type[Struct], rows: Iterable[Row]) -> Iterator[tuple[int, bytes]]:
+        encode, seal = Encoder().encode, self._projector.seal_of(kind)
+        at = _number_at(kind) if "sequence_number" in kind.__struct_fields__ else None
+        for row in rows:
             number = 0 if at is None or type(row[at]) is not int else row[at]
             yield number, encode(row[1:] if seal is None else _sealed(row[1:], kind, seal))
 

@@ -241,6 +241,12 @@ class SqlTableStore:
     def stored(self, row: type[Struct], tenant_id: TenantId, *, last: int | None = None) -> Iterator[tuple[int, bytes]]:
         return self._rows.encoded(row, tenant_id, last)
 
+    def sample(self, row: type[Struct], tenant_id: TenantId, *, after: int, count: int) -> Iterable[tuple[int, bytes]]:
+        found = self._rows.sampled(row, "tenant_id = ? AND sequence_number > ?", (tenant_id, after), count)
+        rest = count - len(found)
+        before = "tenant_id = ? AND sequence_number <= ?"
+        return [*found, *(self._rows.sampled(row, before, (tenant_id, after), rest) if rest else ())]
+
     def find_stray(self, row: type[Struct], tenants: Iterable[TenantId]) -> str | None:
         known = tuple(tenants)
         found = self._session.query(

@@ -20,7 +20,7 @@ from assay.flows.ledger.own_keys import own_key_ring_in
 from assay.flows.truth.check_vote import verify_vote
 from assay.flows.truth.replay_entry import read_bronze
 from assay.flows.truth.replay_truth import ledger_entries
-from assay.kernel.digest import Digest
+from assay.kernel.digest import Digest, digest_of
 from assay.kernel.entry import Entry, read_entry
 from assay.kernel.errors import Error
 from assay.kernel.ids import KeyId, TenantId, parse_principal_id
@@ -196,6 +196,27 @@ def _fold_tables(unit: Unit, part: Part) -> Done:
         if stray is not None:
             return Done(part, stray)
     return Done(part, rows=count)
+
+
+def check_sample(unit: Unit, tenant_id: TenantId, count: int, seed: bytes) -> int:
+    """Compare so many rows of each table with the entries they name, spread over the ledger by the seed.
+
+    Raises `EntryFaultError` for the first that differs, also where an entry has no row; returns how many were compared.
+    """
+    head = unit.ledger.head(tenant_id).sequence_number
+    compared = 0
+    for table in TABLES:
+        kind = row_of(table)
+        if table.pending or not isinstance(table.form, Projected) or kind is None:
+            continue
+        place = _keyed(table.name.encode(), seed) % (head + 1)
+        for number, row in unit.tables.sample(kind, tenant_id, after=place, count=count):
+            stored = unit.ledger.find_entry(tenant_id, number)
+            due = [] if stored is None else _projected(unit, kind, stored)
+            if stored is None or digest_of(stored.text) != stored.entry_hash or row not in due:
+                raise EntryFaultError(*row_fault("row_differs" if due else "row_unrecorded", table.name, number))
+            compared += 1
+    return compared
 
 
 def find_wrong_row(unit: Unit, part: Part) -> Fault | None:

@@ -14,6 +14,8 @@ from assay.flows.claims.claims_approvers import find_unheld
 from assay.flows.claims.claims_facts import active_policy
 from assay.flows.errors.ledger import OtherDatabaseError
 from assay.flows.ledger.audit_mark import load_mark
+from assay.flows.ledger.audit_parts import check_sample
+from assay.flows.ledger.check_entry import EntryFaultError
 from assay.flows.ledger.own_keys import has_key_for, own_key_ring, own_key_ring_in, own_signers, verify_own_database
 from assay.flows.ledger.resume_ledger import resume_ledger
 from assay.flows.tools import Tools
@@ -30,6 +32,8 @@ _SOON = timedelta(days=14)
 _SKEW = timedelta(seconds=5)
 # Entries whose rows are looked at.
 _NEWEST = 1000
+# Rows of each table that are compared with their entries.
+_SAMPLE = 50
 # The settings that durability rests on, by engine.
 _EXPECTED = {
     "sqlite": {"journal_mode": ("wal",), "synchronous": ("FULL", "EXTRA")},
@@ -126,6 +130,7 @@ def _tenant(tools: Tools, tenant_id: TenantId, at: Instant) -> Iterator[Examined
     yield _checkpoint(tenant_id, size, kept, at)
     yield _mark(tools, tenant_id, size)
     yield _tables(tools, tenant_id)
+    yield _sample(tools, tenant_id)
     yield from _approvers(tools, tenant_id, at)
     if last_at is not None:
         yield _clock(tenant_id, last_at, at)
@@ -180,6 +185,19 @@ def _tables(tools: Tools, tenant_id: TenantId) -> Examined:
         advice = "somebody changed tables behind our back: `assay truth verify --node` lists all, restore from a backup"
         return failed(name, f"{problem.message} [{problem.code}]", advice)
     return fine(name, f"as the ledger has them, entries {finding.first} to {finding.last}")
+
+
+def _sample(tools: Tools, tenant_id: TenantId) -> Examined:
+    """Some rows of every table, other ones each time."""
+    name = f"rows of {tenant_id}"
+    try:
+        count = tools.database.read(lambda unit: check_sample(unit, tenant_id, _SAMPLE, tools.entropy.token(16)))
+    except EntryFaultError as error:
+        advice = "somebody changed rows: `assay ledger verify --full` names the first, restore from a backup"
+        return failed(name, f"{error} [{error.fault_code}]", advice)
+    except Error as error:
+        return failed(name, f"{error} [{error.code}]", "the database is damaged: restore it from a backup")
+    return fine(name, f"{count} sampled rows are what their entries record")
 
 
 def _clock(tenant_id: TenantId, last_at: str, at: Instant) -> Examined:
