@@ -27,6 +27,7 @@ _SEALED = frozenset(
         "delivery",
         "registry",
         "model",
+        "permits",
     }
 )
 _TESTS = Path(__file__).parent
