@@ -117,6 +117,10 @@ class EntryKind(StrEnum):
     MODEL_EVALUATED = "model.evaluated"
     MODEL_ACTIVATED = "model.activated"
     INDEX_SEALED = "index.sealed"
+    PERMIT_ISSUED = "permit.issued"
+    PERMIT_CLAIMED = "permit.claimed"
+    PERMIT_REPORTED = "permit.reported"
+    PERMIT_ENDED = "permit.ended"
 
 
 # What the node itself writes about many: nobody's request is that long.

@@ -21,6 +21,7 @@ from assay.ports.ledger_store import LedgerStore
 from assay.ports.model_store import ModelStore
 from assay.ports.page_store import PageStore
 from assay.ports.peer_store import PeerStore
+from assay.ports.permit_store import PermitStore
 from assay.ports.registry_store import RegistryStore
 from assay.ports.request_store import RequestStore
 from assay.ports.review_store import ReviewStore
@@ -90,6 +91,9 @@ class Unit(Protocol):
 
     @property
     def claims(self) -> ClaimsStore: ...
+
+    @property
+    def permits(self) -> PermitStore: ...
 
     @property
     def registry(self) -> RegistryStore: ...

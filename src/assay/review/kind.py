@@ -22,6 +22,7 @@ class TicketKind(StrEnum):
     RULE_CERTIFICATION = "rule_certification"  # a version of a rule waits for somebody to stand by it (PRAMANA 14.3)
     TIER_CHANGE = "tier_change"  # the tier of a principal is to change (Forja FRJ-015)
     FOREIGN_OUTCOME = "foreign_outcome"  # an outcome from elsewhere about rules without a translation (PRAMANA 13.2)
+    EFFECT = "effect"  # a permitted call was claimed, and nobody knows whether it took place
     RULE_PROPOSAL = "rule_proposal"  # a corrected rule waits for a second person (PRAMANA 10.1, category C)
     POWER_CHANGE = "power_change"  # more power for somebody waits for a second administrator
 
@@ -137,6 +138,13 @@ KIND_RULES: Mapping[TicketKind, KindRule] = MappingProxyType(
             veto=True,
             expiries=(OnExpiry.DENY,),
             undoable=True,
+        ),
+        # Time tells nothing about an effect: the call stays blocked until a person has found out.
+        TicketKind.EFFECT: KindRule(
+            choices=("happened", "did_not_happen"),
+            rejecting=(),
+            veto=False,
+            expiries=(OnExpiry.STAY_OPEN,),
         ),
         # Silence changes nobody's power.
         TicketKind.TIER_CHANGE: KindRule(

@@ -18,6 +18,7 @@ from assay.adapters.sql.model_store import SqlModelStore
 from assay.adapters.sql.outbox_store import SqlOutboxStore
 from assay.adapters.sql.page_store import SqlPageStore
 from assay.adapters.sql.peer_store import SqlPeerStore
+from assay.adapters.sql.permit_store import SqlPermitStore
 from assay.adapters.sql.registry_store import SqlRegistryStore
 from assay.adapters.sql.request_store import SqlRequestStore
 from assay.adapters.sql.review_store import SqlReviewStore
@@ -108,6 +109,10 @@ class SqlUnit:
     @cached_property
     def claims(self) -> SqlClaimsStore:
         return SqlClaimsStore(self._session)
+
+    @cached_property
+    def permits(self) -> SqlPermitStore:
+        return SqlPermitStore(self._rows)
 
     @cached_property
     def registry(self) -> SqlRegistryStore:

@@ -12,6 +12,7 @@ from assay.flows.delivery.settle_rootcause import (
 from assay.flows.identity.duties import apply_power, refuse_own_power
 from assay.flows.identity.tiers import apply_tier, refuse_own_tier
 from assay.flows.model.activate_model import put_model_in_use
+from assay.flows.permits.permits import settle_effect
 from assay.flows.registry.restore_switch import open_latch
 from assay.flows.review.settle_review import FollowUps
 from assay.flows.trust.request_penalty import apply_penalty, refuse_own_penalty
@@ -26,6 +27,7 @@ ROOM_FOLLOW_UPS = FollowUps(
             TicketKind.APPROVAL: settle_claims,
             TicketKind.ATTESTATION: settle_held_verdict,
             TicketKind.DEFERRAL: settle_claims,
+            TicketKind.EFFECT: settle_effect,
             TicketKind.MODEL_ACTIVATION: put_model_in_use,
             TicketKind.PENALTY: apply_penalty,
             TicketKind.POWER_CHANGE: apply_power,

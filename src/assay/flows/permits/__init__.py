@@ -1,0 +1,1 @@
+"""Flows of permits: issue, claim, report, revoke and reconcile, each durable before it is acknowledged."""
