@@ -73,6 +73,10 @@ _APPEND_ONLY = (
     "model",
     "model_evaluation",
     "model_activation",
+    "permit",
+    "permit_claim",
+    "permit_report",
+    "permit_end",
     "desk_act",
     "desk_escalation",
     "index_segment",
@@ -116,6 +120,8 @@ _RIGHTS = (
     ("principal_name", "SELECT, INSERT, DELETE"),
     ("claims_logged", "SELECT"),
     ("claims_logged_turn", "SELECT"),
+    ("permit_logged", "SELECT"),
+    ("permit_issued_logged", "SELECT"),
     ("schema_migration", "SELECT"),
 )
 

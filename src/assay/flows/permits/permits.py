@@ -481,9 +481,9 @@ def _history(unit: Unit, tenant_id: TenantId, permit_id: PermitId) -> _History:
 
 def _of_bundle(unit: Unit, tenant_id: TenantId, wanted: Digest) -> Sequence[_History]:
     rows = unit.permits.of_bundle(tenant_id, wanted)
-    logged = unit.permits.logged_of_bundle(tenant_id, wanted)
-    if tuple(row.sequence_number for row in rows) != logged:
-        raise DamagedRecordError(f"expected the permits of entries {logged} for `{wanted}`, got other rows")
+    missing = sorted({*unit.permits.logged_of_bundle(tenant_id, wanted)} - {row.sequence_number for row in rows})
+    if missing:
+        raise DamagedRecordError(f"expected the permits of entries {missing} for `{wanted}`, got none")
     return _histories(unit, tenant_id, rows)
 
 
@@ -497,10 +497,9 @@ def _histories(unit: Unit, tenant_id: TenantId, rows: Sequence[IssuedPermit]) ->
     numbers += [claim.sequence_number for claim in claims]
     numbers += [report.sequence_number for report in reports]
     numbers += [end.sequence_number for end in ends]
-    found = sorted(numbers)
-    logged = unit.permits.logged(tenant_id, names)
-    if tuple(found) != logged:
-        raise DamagedRecordError(f"expected rows of the entries {logged} about permits, got those of {found}")
+    missing = sorted({*unit.permits.logged(tenant_id, names)} - {*numbers})
+    if missing:
+        raise DamagedRecordError(f"expected a row for each entry about these permits, got none for {missing}")
     claim_of = {one.permit_id: one for one in claims}
     end_of = {one.permit_id: one for one in ends}
     by_permit = _grouped(reports)
