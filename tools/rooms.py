@@ -217,6 +217,14 @@ ROOMS = (
         errors=("claims",),
     ),
     Room(
+        page="permits",
+        title="Permits",
+        commands=("permit",),
+        routes=("/api/v1/permits",),
+        errors=("permit", "mandate"),
+        beside=("claims",),
+    ),
+    Room(
         page="delivery",
         title="Delivery",
         clauses=(

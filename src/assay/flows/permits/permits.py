@@ -232,9 +232,10 @@ def _issue(unit: Unit, tools: Tools, caller: Caller, wanted: Digest, seconds: in
 
 
 def claim_permit(tools: Tools, caller: Caller, request: ClaimPermit) -> Done[PermitView]:
-    """Claim a permit for exactly this call; of any number of callers one gets it, and it is durable before the effect.
+    """Claim a permit for exactly this call, before its effect.
 
-    The agent itself may claim, or the principal that the permit names as its audience. After a refusal, do not run.
+    Of any number of callers one gets it, durably. The agent itself may claim, or the principal that the permit names as
+    its audience. After a refusal, do not run.
     """
     permit_id = parse_or_not_found(parse_permit_id, request.permit_id, "permit")
     call = ToolCall(tool=request.tool, arguments=request.arguments, audience=request.audience)

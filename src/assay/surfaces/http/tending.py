@@ -1,9 +1,10 @@
-"""Housekeeping of delivery: windows that ended, items that wait for people, pairs that fill a batch."""
+"""Housekeeping of answers and actions: windows that ended, items that wait for people, effects nobody reported."""
 
 import structlog
 
 from assay.flows.delivery.tend_delivery import tend_delivery
 from assay.flows.delivery.training import run_training
+from assay.flows.permits.permits import ask_about_overdue
 from assay.kernel.ids import TenantId
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.rounds import for_each_tenant
@@ -17,6 +18,8 @@ def tend_answers(desk: Desk) -> None:
 
 
 def _tend(desk: Desk, tenant_id: TenantId) -> None:
+    for ticket_id in ask_about_overdue(desk.tools, tenant_id, at=desk.tools.clock.now()):
+        _log.warning("effect_unknown", tenant=tenant_id, ticket=ticket_id)
     done = tend_delivery(desk.tools, tenant_id, at=desk.tools.clock.now())
     for asked in done.asked:
         _log.info("root_cause", tenant=tenant_id, item=asked.item_id, ticket=asked.ticket_id)
