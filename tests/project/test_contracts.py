@@ -24,6 +24,7 @@ _PURE = (
     "delivery",
     "registry",
     "model",
+    "permits",
 )
 _MODULES = sorted(path for path in _SOURCE.rglob("*.py") if path.name not in {"__init__.py", "__main__.py"})
 _PACKAGES = sorted(path for path in _SOURCE.glob("*/__init__.py"))
