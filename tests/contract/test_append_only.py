@@ -38,6 +38,7 @@ from tests.contract._verdicts import activation, buffered, covered, drop, judged
 from tests.contract.test_append import entries_of, verify_chain
 from tests.contract.test_identity_store import _api_key
 from tests.contract.test_ledger_store import _endorsement
+from tests.contract.test_permit_store import fill_permits
 from tests.contract.test_request_store import kept
 
 # Each with a column that could be changed without breaking any other rule.
@@ -103,6 +104,10 @@ _APPEND_ONLY = {
     "model": "manifest",
     "model_evaluation": "figures",
     "model_activation": "weight_hash",
+    "permit": "text",
+    "permit_claim": "claimed_by",
+    "permit_report": "detail",
+    "permit_end": "reason",
     "desk_act": "text",
     "desk_escalation": "text",
     "index_segment": "leaves",
@@ -153,6 +158,7 @@ def _fill(database: Database) -> None:
         fill_delivery(unit)
         fill_subscribers(unit)
         fill_models(unit)
+        fill_permits(unit)
         fill_desk(unit)
         fill_access(unit)
         unit.index.add_segment(ACME, segment(), pages())

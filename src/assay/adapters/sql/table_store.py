@@ -42,6 +42,7 @@ from assay.ports.graph_store import GraphActivation, GraphVersion, RecordedRevie
 from assay.ports.index_store import IndexPage, IndexSegment
 from assay.ports.model_store import ModelActivation, ModelEvaluation, RegisteredModel
 from assay.ports.peer_store import RecordedAgreement
+from assay.ports.permit_store import ClaimedPermit, EndedPermit, IssuedPermit, ReportedEffect
 from assay.ports.registry_store import (
     ChangedTier,
     HeldLease,
@@ -201,6 +202,10 @@ TABLES: dict[str, Table] = {
     "model": _table_of(RegisteredModel, "weight_hash"),
     "model_evaluation": _table_of(ModelEvaluation, "sequence_number"),
     "model_activation": _table_of(ModelActivation, "sequence_number"),
+    "permit": _table_of(IssuedPermit, "permit_id"),
+    "permit_claim": _table_of(ClaimedPermit, "permit_id"),
+    "permit_report": _table_of(ReportedEffect, "sequence_number"),
+    "permit_end": _table_of(EndedPermit, "permit_id"),
     "desk_act": _table_of(StoredAct, "ticket_id", "sequence_number"),
     "desk_escalation": _table_of(StoredEscalation, "ticket_id", "stage"),
     "desk_lease": _table_of(Lease, "ticket_id", "made_by"),
