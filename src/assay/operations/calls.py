@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from assay.flows.identity.sessions import LoggedIn, Who
     from assay.flows.ledger.entries import EntryItem, ErasedEntry
     from assay.flows.ledger.proofs import CheckpointItem, EntryProofForm, IndexItem, NewIndexes
+    from assay.flows.permits.permits import PermitView, SignedPermit
     from assay.flows.registry.service_keys import KnownKey
     from assay.flows.registry.services import FoundServices, ServiceView
     from assay.flows.review.act_review import Acted, PreparedAct
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from assay.identity.session import SessionRevocation
     from assay.identity.signing_key import SigningKeyEnd
     from assay.kernel.ledger import Receipt
+    from assay.permits.permit import Effect, PermitState
     from assay.ports.delivery_store import ReportingSession
     from assay.ports.registry_store import RegisteredKey, RevokedKey
     from assay.ports.webhook_store import Letter
@@ -567,6 +569,60 @@ class Calls:
         """Delete a saved view of the caller's own."""
         result: Dropped = self._perform("view.drop", drop_absent(name=name))
         return result
+
+    def issue_permit(self, bundle_hash: str, *, seconds: int = 300) -> SignedPermit:
+        """Permit the action of a published bundle, once."""
+        result: SignedPermit = self._perform("permit.issue", drop_absent(bundle_hash=bundle_hash, seconds=seconds))
+        return result
+
+    def claim_permit(
+        self,
+        permit_id: str,
+        *,
+        tool: str,
+        audience: str,
+        arguments: Mapping[str, Any],
+        permit: str | None = None,
+        report_seconds: int = 300,
+    ) -> PermitView:
+        """Claim a permit for exactly this call, before its effect."""
+        result: PermitView = self._perform(
+            "permit.claim",
+            drop_absent(
+                permit_id=permit_id,
+                tool=tool,
+                audience=audience,
+                arguments=arguments,
+                permit=permit,
+                report_seconds=report_seconds,
+            ),
+        )
+        return result
+
+    def report_effect(
+        self, permit_id: str, *, effect: Effect | str, result_hash: str | None = None, detail: str = ""
+    ) -> PermitView:
+        """Report what became of a claimed call; only its claimer may. The same report again changes nothing."""
+        result: PermitView = self._perform(
+            "permit.report", drop_absent(permit_id=permit_id, effect=effect, result_hash=result_hash, detail=detail)
+        )
+        return result
+
+    def revoke_permit(self, permit_id: str, *, reason: str) -> PermitView:
+        """Revoke a permit that nobody has claimed: its agent may, and every operator."""
+        result: PermitView = self._perform("permit.revoke", drop_absent(permit_id=permit_id, reason=reason))
+        return result
+
+    def permit(self, permit_id: str) -> PermitView:
+        """Show a permit and what became of it: one's own, or anybody's to those who may read records about others."""
+        result: PermitView = self._perform("permit.show", drop_absent(permit_id=permit_id))
+        return result
+
+    def permits(
+        self, *, limit: int = 100, agent: str | None = None, state: PermitState | str | None = None
+    ) -> Iterator[PermitView]:
+        """List permits, newest first."""
+        return self._walk("permits.list", drop_absent(limit=limit, agent=agent, state=state))
 
     def list_answers(self, *, limit: int = 100, asked_by: str | None = None) -> Iterator[AnswerLine]:
         """List answers, the newest first; without a role that may see all of them, one's own."""
