@@ -47,21 +47,27 @@ class {name}:
     def _walk(self, operation: str, given: Mapping[str, Any]) -> {iterator}[Any]:
         """Iterate over all items of a list, page by page."""
         raise NotImplementedError(operation)
+
+    def _each(self, operation: str, records: Iterable[Given]) -> {iterator}[BulkLine]:
+        """Send records in batches; iterate over the result of each, in order."""
+        raise NotImplementedError(operation)
+
+    def _follow(self, operation: str, given: Mapping[str, Any]) -> {iterator}[Any]:
+        """Iterate over the items of a stream without end."""
+        raise NotImplementedError(operation)
 '''
 
 
 def render(*, is_async: bool) -> str:
     """The module as text."""
-    imports: set[tuple[str, str]] = set()
-    methods = [
-        _method(one, imports, is_async=is_async) for one in TABLE if not isinstance(one, Bulk | Stream) and one.route
-    ]
+    imports: set[tuple[str, str]] = {("assay.flows.request", "BulkLine")}
+    methods = [_method(one, imports, is_async=is_async) for one in TABLE if one.route]
     modules: dict[str, list[str]] = {}
     for module, name in sorted(imports):
         modules.setdefault(module, []).append(name)
     lines = [f"    from {module} import {', '.join(sorted(names))}" for module, names in sorted(modules.items())]
     head = _HEAD.format(
-        abstract="AsyncIterator, Mapping, Sequence" if is_async else "Iterator, Mapping, Sequence",
+        abstract="AsyncIterator, Iterable, Mapping, Sequence" if is_async else "Iterable, Iterator, Mapping, Sequence",
         imports="\n".join(lines) or "    pass",
         name="AsyncCalls" if is_async else "Calls",
         a="async " if is_async else "",
@@ -71,17 +77,26 @@ def render(*, is_async: bool) -> str:
 
 
 def _method(one: Operation, imports: set[tuple[str, str]], *, is_async: bool) -> str:
+    if isinstance(one, Bulk):
+        iterator = "AsyncIterator" if is_async else "Iterator"
+        return (
+            f"    def {one.python_name}(self, records: Iterable[Given]) -> {iterator}[BulkLine]:\n"
+            f'        """{one.summary}"""\n'
+            f'        return self._each("{one.name}", records)\n'
+        )
     positional = [field for field in one.fields if _is_positional(field)]
     named = [field for field in one.fields if field not in positional and field.name != "cursor"]
     parts = ["self", *(_parameter(field, imports) for field in positional)]
     if named:
         parts += ["*", *(_parameter(field, imports) for field in named)]
     result = _result(one, imports, is_async=is_async)
-    is_list = isinstance(one, Listing)
+    is_list = isinstance(one, Listing | Stream)
     begin = "async def" if is_async and not is_list else "def"
     given = ", ".join(f"{field.info.name}={field.info.name}" for field in (*positional, *named))
     wait = "await " if is_async else ""
-    ask = "self._walk" if is_list else f"{wait}self._perform"
+    ask = f"{wait}self._perform"
+    if is_list:
+        ask = "self._walk" if isinstance(one, Listing) else "self._follow"
     body = [
         f"    {begin} {one.python_name}({', '.join(parts)}) -> {result}:",
         f'        """{one.summary}"""',
@@ -116,7 +131,7 @@ def _default(info: FieldInfo) -> str:
 
 
 def _result(one: Operation, imports: set[tuple[str, str]], *, is_async: bool) -> str:
-    if isinstance(one, Listing):
+    if isinstance(one, Listing | Stream):
         return f"{'AsyncIterator' if is_async else 'Iterator'}[{_type(one.item, imports, is_result=True)}]"
     return "bytes" if one.gives is Content else _type(one.gives, imports, is_result=True)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from assay.delivery.errors import InvalidQuestionError
     from assay.flows.delivery.answerers import Answerers
     from assay.flows.delivery.strands import Strands
-    from assay.flows.ledger.check_report import render_report
+    from assay.flows.ledger.check_report import parse_report
     from assay.identity.principal import PrincipalChange
     from assay.identity.risk import RiskTier
     from assay.kernel.bundle import render_bundle
@@ -51,8 +51,8 @@ __all__ = [
     "gate",
     "open",
     "open_async",
+    "parse_report",
     "render_bundle",
-    "render_report",
     "render_search",
 ]
 
@@ -63,7 +63,7 @@ _HOMES = {
     "delivery.errors": ("InvalidQuestionError",),
     "flows.delivery.answerers": ("Answerers",),
     "flows.delivery.strands": ("Strands",),
-    "flows.ledger.check_report": ("render_report",),
+    "flows.ledger.check_report": ("parse_report",),
     "identity.principal": ("PrincipalChange",),
     "identity.risk": ("RiskTier",),
     "kernel.bundle": ("render_bundle",),

@@ -13,6 +13,7 @@ from assay.flows.delivery.answers import OUTPUT_ATTACHMENT
 from assay.flows.ledger.append_record import append_record
 from assay.flows.ledger.check_proof import check_proof
 from assay.flows.ledger.prove_record import prove_record
+from assay.flows.ledger.report_page import ReportForm, render_form
 from assay.flows.ledger.report_period import ReportScope, report_period
 from assay.kernel.bundle import Attachment, Bundle, parse_bundle, render_bundle
 from assay.kernel.check_bundle import check_bundle
@@ -22,7 +23,6 @@ from assay.kernel.instant import Instant
 from assay.kernel.json_text import JsonValue
 from assay.kernel.key import parse_anchors
 from assay.kernel.ledger import EntryKind, draft_entry
-from assay.surfaces.report_form import ReportForm, render_form
 from tests.browser._scene import Served, opened_ledger
 from tests.flows._node import TENANT
 from tests.scale import LONG

@@ -8,7 +8,8 @@ import pytest
 
 import assay
 from assay.adapters.bus.inprocess import SubscriptionTakenError
-from assay.kernel.instant import MalformedInstantError, NaiveDatetimeError
+from assay.flows.request import FieldsError
+from assay.kernel.instant import instant_of, render_instant
 from assay.node import Node
 from assay.node.errors import ReadOnlyNodeError
 from assay.ports.events import OutboxEvent
@@ -20,18 +21,18 @@ _LONG_AGO = "2020-01-01T00:00:00Z"
 
 
 def test_a_report_is_made_of_a_period_and_verifies_as_the_file_that_it_becomes(node: Node) -> None:
-    """Instants are texts or datetimes; the end is not in the period, and is now where none is given."""
+    """The end is not in the period, and is now where none is given."""
     receipt = node.append({"said": "hello"})
-    report = node.report(_LONG_AGO, every_kind=True)
-    assert report.rows[-1].sequence_number == receipt.sequence_number
-    assert node.verify(assay.render_report(report)).holds
-    before = datetime.now(UTC) - timedelta(days=1)
-    assert node.report(_LONG_AGO, before, every_kind=True).rows == ()
-    assert node.report(_LONG_AGO, subject="nobody").rows == ()
-    with pytest.raises(NaiveDatetimeError):
-        node.report(datetime(2026, 1, 1))  # noqa: DTZ001 - that it names no instant is the point
-    with pytest.raises(MalformedInstantError):
-        node.report("yesterday")
+    content = node.report(_LONG_AGO, every_kind=True, format="json")
+    assert assay.parse_report(content).rows[-1].sequence_number == receipt.sequence_number
+    assert node.verify(content).holds
+    before = render_instant(instant_of(datetime.now(UTC) - timedelta(days=1)))
+    assert assay.parse_report(node.report(_LONG_AGO, to=before, every_kind=True, format="json")).rows == ()
+    assert assay.parse_report(node.report(_LONG_AGO, subject="nobody", format="json")).rows == ()
+    assert node.report(_LONG_AGO, format="html").startswith(b"<!doctype html>")
+    for wrong in ("yesterday", "2026-01-01T00:00:00"):
+        with pytest.raises(FieldsError):
+            node.report(wrong)
 
 
 def test_a_subscriber_hears_what_was_recorded_and_goes_on_where_it_was(home: Home) -> None:

@@ -65,7 +65,7 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Doors]:
             keys = [_key(tools, "service:olga", ("operator",)), _key(tools, "service:nobody", ())]
             app = create_app(tools, load_config(home))
             with TestClient(app, base_url=_URL) as http:
-                yield Doors(home, tools, http, Toolbox(tools, TENANT), *keys)
+                yield Doors(home, tools, http, Toolbox(tools), *keys)
 
 
 def _key(tools: Tools, name: str, roles: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from assay.surfaces.csv_text import cell_of, columns_of, render_records, render_rows
+from assay.flows.csv_text import cell_of, columns_of, render_records, render_rows
 
 
 class _Inner(Struct, frozen=True, kw_only=True):

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.flows.ledger.report_page import CSV_HEADS, render_csv, render_page
 from assay.flows.ledger.report_period import Growth, PeriodReport, ReportRow, ReportScope
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import parse_instant
-from assay.surfaces.report_page import CSV_HEADS, render_csv, render_page
 from tests.kernel._signing import ORIGIN, head, signed
 
 _AT = parse_instant("2026-03-01T12:00:00Z")

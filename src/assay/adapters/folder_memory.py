@@ -37,6 +37,10 @@ class FolderMemory:
     def store(self, tenant_id: TenantId, content: bytes) -> None:
         replace_file(self._folder / parse_tenant_id(tenant_id), content)
 
+    def can_store(self) -> bool:
+        existing = next(place for place in (self._folder, *self._folder.parents) if place.exists())
+        return os.access(existing, os.W_OK)
+
 
 def replace_file(path: Path, content: bytes) -> None:
     """The file holds the new content, on disk, when this returns; whenever it is read, it is the old or the new one."""

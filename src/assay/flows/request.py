@@ -28,6 +28,8 @@ T = TypeVar("T")
 MOST_ITEMS = 500
 # The header of HTTP under which a change is applied once.
 KEY_HEADER = "Idempotency-Key"
+# The media type of a body with one JSON text in each line.
+LINES = "application/x-ndjson"
 _HIGHEST = 2**53 - 1
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 # Where a list that begins with the newest item starts.
@@ -85,6 +87,13 @@ class Page(Struct, Generic[T], frozen=True, kw_only=True):
 
     items: tuple[T, ...]
     next: str | None = None
+
+
+class StreamPart(Struct, Generic[T], frozen=True, kw_only=True):
+    """What a stream has after a position, in order; ask again with `after` for what follows."""
+
+    items: tuple[T, ...]
+    after: int
 
 
 # Fields of these forms hold a secret: no log, no fingerprint and no answer repeats them.
@@ -166,6 +175,7 @@ class Content(Struct, frozen=True, kw_only=True):
     etag: str | None = None
     is_immutable: bool = False
     filename: str | None = None
+    headers: dict[str, str] = {}
 
 
 class BulkLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

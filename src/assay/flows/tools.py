@@ -1,6 +1,6 @@
 """What flows work with; wiring fills it once, and it never leaves the process."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -14,6 +14,7 @@ from assay.flows.tenant_locks import TenantLocks
 from assay.flows.trust.fold_shelf import FoldShelf
 from assay.flows.truth.vouch_rows import VouchedRows
 from assay.flows.verdicts.shelves import EgressShelf, GraphShelf, MeasuredShelf, SkiSettings, SubjectLocks
+from assay.identity.principal import Principal
 from assay.kernel.ids import KeyId, TenantId
 from assay.kernel.key import TrustAnchors
 from assay.ports.checkpoint_memory import CheckpointMemory
@@ -29,6 +30,11 @@ from assay.ports.reasoner import KeptReasoners, LocalReasoner
 from assay.ports.signer import Signer
 from assay.ports.weight_files import WeightFiles
 from assay.ports.witness import Witness
+from assay.registry.action import Tier
+
+
+def _every_tier(_principal: Principal) -> int:
+    return Tier.FULL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +92,10 @@ class Tools:
     vouched: VouchedRows = field(default_factory=VouchedRows)
     egress: EgressShelf = field(default_factory=EgressShelf)
     checkpointing: TenantLocks = field(default_factory=TenantLocks)
+    # What the node's own switch leaves to a principal now.
+    tier_left: Callable[[Principal], int] = _every_tier
+    # A report is made whole in memory; a server, which others rely on, makes none of more entries than this.
+    most_report_bytes: int | None = None
 
     def origin_of(self, tenant_id: TenantId) -> str:
         """The name a tenant's checkpoints are signed under: no two logs share one."""

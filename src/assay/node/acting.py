@@ -1,26 +1,31 @@
 """The operations of an embedded node: each is dispatched here, as over HTTP, for the caller of this view."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from assay.flows.identity.authenticate import authenticate
-from assay.flows.request import Content
+from assay.flows.request import BulkLine, Content
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller, local_caller
 from assay.kernel.errors import Error
 from assay.kernel.trace import TRACE_BYTES, TraceId, new_trace
 from assay.node.errors import ReadOnlyNodeError
-from assay.operations.calls import Calls
+from assay.operations.calls import Calls, Given
 from assay.operations.dispatch import Dispatcher, Outcome
-from assay.operations.kinds import Operation
+from assay.operations.kinds import Operation, Place
 from assay.operations.parse import parse_request
 from assay.operations.table import BY_NAME
+from assay.ports.mark_memory import MarkMemory
 
 if TYPE_CHECKING:
     from assay.node.opened import OpenedNode
+
+POLL_SECONDS = 0.2
 
 
 class ActingNode(Calls):
@@ -73,6 +78,36 @@ class ActingNode(Calls):
             if cursor is None:
                 return
 
+    def _each(self, operation: str, records: Iterable[Given]) -> Iterator[BulkLine]:
+        """Perform a bulk operation on batches of records."""
+        for before, given in batches_of(BY_NAME[operation], records):
+            for number, line in enumerate(self._perform(operation, given), start=1):
+                yield msgspec.structs.replace(line, line=before + number)
+
+    def _follow(self, operation: str, given: Mapping[str, Any]) -> Iterator[Any]:
+        """Perform a stream operation again and again, and wait a moment where there is nothing new."""
+        while True:
+            part = self._perform(operation, given)
+            yield from part.items
+            if part.after == given.get("after"):
+                sleep(POLL_SECONDS)
+            given = {**given, "after": part.after}
+
+
+def batches_of(operation: Operation, records: Iterable[Given]) -> Iterator[tuple[int, dict[str, bytes]]]:
+    """Requests of a bulk operation with at most so many lines each, and how many lines came before."""
+    document = next(field.info.name for field in operation.fields if field.place is Place.DOCUMENT)
+    rest, before = iter(records), 0
+    while batch := list(islice(rest, operation.lines_at_once)):
+        yield before, {document: b"\n".join(_line(record) for record in batch)}
+        before += len(batch)
+
+
+def _line(record: Given) -> bytes:
+    """A record as the text of one line."""
+    content = record.encode() if isinstance(record, str) else record
+    return (content if isinstance(content, bytes) else msgspec.json.encode(content)).replace(b"\n", b" ")
+
 
 def caller_of(node: "OpenedNode", credential: str | None) -> Caller:
     """The caller of one request: a credential's principal, or the operator of the folder."""
@@ -85,9 +120,22 @@ def caller_of(node: "OpenedNode", credential: str | None) -> Caller:
 def tools_for(node: "OpenedNode", operation: Operation) -> Tools:
     """The tools with what the operation uses; models are opened for the first operation that needs them."""
     tools = node.judging_tools() if "judge" in operation.uses else node.tools
+    if node.read_only:
+        tools = replace(tools, marks=_Unmarked(tools.marks))
     if "answerers" in operation.uses:
         tools = replace(tools, delivery=node.answering_tools().delivery)
     return tools
+
+
+class _Unmarked:
+    """Implements `MarkMemory` for a node that is only read: it leaves no mark."""
+
+    def __init__(self, marks: MarkMemory) -> None:
+        self.load = marks.load
+        self.store = marks.store
+
+    def can_store(self) -> bool:
+        return False
 
 
 def make_dispatcher(tools: Tools) -> Dispatcher:

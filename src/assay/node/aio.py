@@ -7,9 +7,14 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
+import msgspec
+
+from assay.flows.request import BulkLine
 from assay.flows.verdicts.evaluate_many import Evaluated
 from assay.kernel.ledger import Receipt
-from assay.operations.async_calls import AsyncCalls
+from assay.node.acting import POLL_SECONDS, batches_of
+from assay.operations.async_calls import AsyncCalls, Given
+from assay.operations.table import BY_NAME
 
 if TYPE_CHECKING:
     from assay.node.facade import Node
@@ -32,6 +37,21 @@ class _Walking(AsyncCalls):
             cursor = page.next
             if cursor is None:
                 return
+
+    async def _each(self, operation: str, records: Iterable[Given]) -> AsyncGenerator[BulkLine, None]:
+        for before, given in batches_of(BY_NAME[operation], records):
+            for number, line in enumerate(await self._perform(operation, given), start=1):
+                yield msgspec.structs.replace(line, line=before + number)
+
+    async def _follow(self, operation: str, given: Mapping[str, Any]) -> AsyncGenerator[Any, None]:
+        """Perform a stream operation again and again; no thread is held while there is nothing new."""
+        while True:
+            part = await self._perform(operation, given)
+            for item in part.items:
+                yield item
+            if part.after == given.get("after"):
+                await asyncio.sleep(POLL_SECONDS)
+            given = {**given, "after": part.after}
 
 
 class AsyncActingNode(_Walking):
@@ -58,11 +78,9 @@ class AsyncNode(_Walking):
         self._bind_answers(node)
 
     def _bind_ledger(self, node: "Node") -> None:
-        self.report = self._awaited(node.report)
         self.subscribe = self._awaited(node.subscribe)
         self.subscribers = self._awaited(node.subscribers)
         self.verify = self._awaited(node.verify)
-        self.audit = self._awaited(node.audit)
 
     def _bind_truth(self, node: "Node") -> None:
         self.release_contract = self._awaited(node.release_contract)

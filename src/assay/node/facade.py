@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from assay.flows.request import BulkLine
 from assay.node.acting import ActingNode
 from assay.node.aio import AsyncNode
 from assay.node.answer_journeys import AnswerJourneys
@@ -11,7 +12,7 @@ from assay.node.claim_journeys import ClaimJourneys
 from assay.node.event_journeys import EventJourneys
 from assay.node.truth_journeys import TruthJourneys
 from assay.node.verdict_journeys import VerdictJourneys
-from assay.operations.calls import Calls
+from assay.operations.calls import Calls, Given
 
 
 class Node(
@@ -70,6 +71,12 @@ class Node(
 
     def _walk(self, operation: str, given: Mapping[str, Any]) -> Iterator[Any]:
         return ActingNode(self, self._credential)._walk(operation, given)  # noqa: SLF001 - as above
+
+    def _each(self, operation: str, records: Iterable[Given]) -> Iterator[BulkLine]:
+        return ActingNode(self, self._credential)._each(operation, records)  # noqa: SLF001 - as above
+
+    def _follow(self, operation: str, given: Mapping[str, Any]) -> Iterator[Any]:
+        return ActingNode(self, self._credential)._follow(operation, given)  # noqa: SLF001 - as above
 
     def _end_threads(self) -> None:
         if self._aio is not None:

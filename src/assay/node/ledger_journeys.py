@@ -1,17 +1,13 @@
 """The ledger: what is appended, proven, verified and audited."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import TypeVar
 
 from assay.flows.errors.ledger import NoCheckpointError
 from assay.flows.identity.authenticate import authenticate, require_scope
-from assay.flows.ledger.audit_ledger import audit_ledger
-from assay.flows.ledger.audit_mark import AuditReport
 from assay.flows.ledger.check_attached import check_attached
 from assay.flows.ledger.check_proof import check_proof
 from assay.flows.ledger.entries import AppendNote, submit_note
-from assay.flows.ledger.report_period import PeriodReport, ReportScope, report_period
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.identity.authorise import require_role
@@ -20,7 +16,6 @@ from assay.kernel.bundle import Bundle
 from assay.kernel.check_bundle import Finding, check_bundle
 from assay.kernel.check_search import check_search
 from assay.kernel.digest import Digest
-from assay.kernel.instant import Instant, instant_of, parse_instant
 from assay.kernel.json_text import JsonValue
 from assay.kernel.key import parse_anchors
 from assay.kernel.ledger import Receipt
@@ -68,32 +63,6 @@ class LedgerJourneys(OpenedNode):
         scorer = open_scorer(folder=self.folder, named=wanted)
         return scorer if scorer.identify().model_weight_hash == wanted else None
 
-    def report(
-        self,
-        from_at: datetime | str,
-        until: datetime | str | None = None,
-        *,
-        rule: str | None = None,
-        subject: str | None = None,
-        every_kind: bool = False,
-    ) -> PeriodReport:
-        """What was decided from an instant on and before another, or until now, every entry with its proof.
-
-        An instant is an aware datetime or RFC 3339 text. `verify` checks what `assay.render_report` makes of it.
-        """
-        scope = ReportScope(
-            from_at=_instant(from_at),
-            until=self._now() if until is None else _instant(until),
-            every_kind=every_kind,
-            rule=rule,
-            subject=subject,
-        )
-        return self._proved(lambda tools: report_period(tools, self.tenant_id, scope, at=self._now()))
-
-    def audit(self, *, full: bool = False) -> AuditReport:
-        """Verify the ledger from what lies in the database; a node that is only read leaves no mark of it."""
-        return audit_ledger(self.tools, self.tenant_id, full=full, leave_mark=not self.read_only)
-
     def _viewer(self, credential: str | None, scope: str, roles: Collection[str] | None = None) -> Principal | None:
         """Return who reads; without a credential it is the operator of the node's folder, who sees all."""
         token = credential or self._credential
@@ -113,7 +82,3 @@ class LedgerJourneys(OpenedNode):
                 raise
             sign_checkpoint(self._writing(), self.tenant_id, at=self._now())
             return make(self.tools)
-
-
-def _instant(given: datetime | str) -> Instant:
-    return parse_instant(given) if isinstance(given, str) else instant_of(given)

@@ -1,8 +1,5 @@
 """Operations about questions, answers, rules, outcomes, root causes, training, peers, events and webhooks."""
 
-from collections.abc import Callable
-from typing import Any
-
 from assay.flows.delivery import (
     answers,
     deliver_answer,
@@ -26,8 +23,7 @@ from assay.flows.request import SEE_ALL
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole
-from assay.kernel.errors import Blame
-from assay.operations.kinds import SIGNED_IN, Bulk, Change, Listing, Operation, Read, needs
+from assay.operations.kinds import SIGNED_IN, Bulk, Change, Listing, Operation, Read, needs, no_if
 from assay.operations.shown import delivery as shown
 
 SEE = needs("pramana:read", *SEE_ALL)
@@ -51,11 +47,6 @@ OUTCOME_EXAMPLE = {
 }
 
 
-def no_if(test: Callable[[Any], bool]) -> Callable[[Any], Blame | None]:
-    """What a result means on the command line: an honest no where the test holds."""
-    return lambda value: Blame.ANSWER if test(value) else None
-
-
 def _tend(tools: Tools, caller: Caller) -> None:
     tend_delivery(tools, caller.tenant_id, at=caller.at)
 
@@ -65,6 +56,7 @@ ANSWER_ASK = Change(
     deliver_answer.ask,
     "POST /answers",
     needs=ASK,
+    tool="ask",
     command="ask",
     example={"query_type": "freight.rate", "question": {"route": "INMUN-AEJEA"}},
     location="/answers/{answer_id}",
@@ -79,6 +71,7 @@ ANSWER_RESUME = Change(
     resume_answer.resume_answer,
     "POST /answers/{answer_id}/resume",
     needs=ASK,
+    tool="resume",
     command="resume",
     shows=shown.answer_text,
     blames=no_if(lambda done: done.body.withheld),
@@ -90,6 +83,7 @@ OUTCOME_REPORT = Change(
     report_outcome.outcome,
     "POST /outcomes",
     needs=REPORT,
+    tool="report_outcome",
     command="outcome",
     example=OUTCOME_EXAMPLE,
     shows=shown.reported_text,
@@ -104,6 +98,7 @@ OUTCOMES_REPORT = Bulk(
     "POST /outcomes:bulk",
     needs=REPORT,
     command="outcomes",
+    method="report_many",
     example=OUTCOME_EXAMPLE,
     shows=shown.lines_text,
     blames=no_if(lambda lines: any(line.status == "refused" for line in lines)),
@@ -315,6 +310,7 @@ OPERATIONS: tuple[Operation, ...] = (
         query_types.queries,
         "GET /queries",
         needs=SEE,
+        tool="list_questions",
         command="query list",
         columns=shown.QUERY_COLUMNS,
         nothing="no query type is registered",

@@ -19,13 +19,11 @@ from assay.flows.tools import Tools
 from assay.flows.traced_database import TracedDatabase
 from assay.identity.access import Requirement, check_access, find_unmet
 from assay.identity.caller import Caller
-from assay.identity.principal import Principal
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Blame, Error
 from assay.operations.kinds import Operation
 from assay.operations.problem import PROBLEM_TYPE, ProblemDetails, problem_of
 from assay.operations.rate import RateLimit
-from assay.registry.action import Tier
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _OK = "ok"
@@ -58,10 +56,6 @@ class Outcome:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-def _everything(_principal: Principal) -> int:
-    return Tier.FULL
-
-
 def _count_nothing(_operation: str, _code: str, _seconds: float) -> None:
     """For a node that publishes no metrics."""
 
@@ -72,13 +66,9 @@ def _notice_nothing(_value: object) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dispatcher:
-    """Performs operations on one open node; safe for threads.
-
-    `tier_left` is what the node's own switch leaves to a principal now.
-    """
+    """Performs operations on one open node; safe for threads."""
 
     tools: Tools
-    tier_left: Callable[[Principal], int] = _everything
     rate: RateLimit | None = None
     count: Count = _count_nothing
     notice: Notice = _notice_nothing
@@ -88,8 +78,12 @@ class Dispatcher:
         """Every requirement of the operation for this caller, met or not: what `why` shows and `permit` enforces."""
         if operation.is_open:
             return ()
-        standing = caller.standing(self.tier_left(caller.principal))
+        standing = caller.standing(self.tools.tier_left(caller.principal))
         return check_access(operation.needs, standing, tenant_id=caller.tenant_id, at=caller.at)
+
+    def may(self, operation: Operation, caller: Caller) -> bool:
+        """Whether `permit` would permit the caller now."""
+        return find_unmet(self.requirements(operation, caller)) is None
 
     def permit(self, operation: Operation, caller: Caller) -> Caller:
         """Refuse a caller without permission; return the caller bound to what was required, for `confirm`."""

@@ -17,7 +17,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import FieldInfo
 from msgspec.structs import fields as struct_fields
 
-from assay.flows.request import KEY_HEADER, Document, Done, Header, Option, Page
+from assay.flows.request import KEY_HEADER, Document, Done, Header, Option, Page, StreamPart
 from assay.flows.tools import Tools
 from assay.identity.access import Needs
 from assay.identity.caller import Caller
@@ -110,6 +110,8 @@ class Operation:
     by_floor: bool = False
     # Housekeeping that a server does in rounds; a node without one does it after the operation.
     then: Callable[[Tools, Caller], object] | None = None
+    # Of a bulk: how many lines a client sends in one request.
+    lines_at_once: int = 500
 
     kind: ClassVar[str] = "operation"
     writes: ClassVar[bool] = False
@@ -133,8 +135,8 @@ class Operation:
 
     @cached_property
     def item(self) -> Any:  # noqa: ANN401 - any type
-        """The type of the items, where the result is a page."""
-        return get_args(self.gives)[0] if get_origin(self.gives) is Page else None
+        """The type of the items, where the result is a page or a part of a stream."""
+        return get_args(self.gives)[0] if get_origin(self.gives) in (Page, StreamPart) else None
 
     @cached_property
     def _hints(self) -> Mapping[str, Any]:
@@ -216,10 +218,18 @@ class Operation:
     def tool_fields(self) -> type[Struct]:
         """A struct of every field as a tool takes it: a document is an object."""
         declared = [
-            (field.info.name, dict[str, Any]) if field.place is Place.DOCUMENT else _declared(field.info)
+            (field.info.name, self._tool_document(field))
+            if field.place is Place.DOCUMENT
+            else declared_field(field.info)
             for field in self.fields
         ]
-        return msgspec.defstruct(f"{self.takes.__name__}Arguments", declared, frozen=True, kw_only=True)
+        name = f"{self.takes.__name__}Arguments"
+        return msgspec.defstruct(name, declared, frozen=True, kw_only=True, forbid_unknown_fields=True)
+
+    def _tool_document(self, field: Field) -> Any:  # noqa: ANN401 - any type
+        kind = None if self.document is None else self.document.kind
+        shown: Any = kind if isinstance(kind, type) and issubclass(kind, Struct) else dict[str, Any]
+        return Annotated[shown, Meta(description=field.description)]
 
     def part(self, place: Place) -> type[Struct] | None:
         """A struct of the fields that travel in one place, for strict parsing; None where there are none."""
@@ -236,7 +246,7 @@ class Operation:
     def _defined(self, suffix: str, chosen: Sequence[FieldInfo]) -> type[Struct]:
         return msgspec.defstruct(
             f"{self.takes.__name__}{suffix}",
-            [_declared(info) for info in chosen],
+            [declared_field(info) for info in chosen],
             frozen=True,
             kw_only=True,
             forbid_unknown_fields=True,
@@ -270,9 +280,27 @@ class Bulk(Operation):
 
 
 class Stream(Operation):
-    """Events after a position, at least once, in order."""
+    """Events after a position, at least once, in order.
+
+    The flow returns what is there now (`StreamPart`); each door waits for more in its own way.
+    """
 
     kind = "stream"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Local:
+    """What only the machine of the node can do, or needs no node at all: a command or a method without a route.
+
+    It asks for no permission: whoever runs it reads the node's key files, or reads files that they were given.
+    """
+
+    name: str
+    summary: str
+    command: str | None = None
+    method: str | None = None
+
+    kind: ClassVar[str] = "local"
 
 
 def needs(scope: str | None, *roles: str, session: bool = False, tier: int | None = None) -> Needs:
@@ -286,6 +314,11 @@ def needs(scope: str | None, *roles: str, session: bool = False, tier: int | Non
 OPEN = needs(None, tier=Tier.OFF)
 # Any signed-in principal, whatever the credential was issued for.
 SIGNED_IN = needs(None, tier=Tier.READ)
+
+
+def no_if(test: Callable[[Any], bool]) -> Callable[[Any], Blame | None]:
+    """What a result means on the command line: an honest no where the test holds."""
+    return lambda value: Blame.ANSWER if test(value) else None
 
 
 def marker_of(info: FieldInfo, kind: type[Any]) -> Any:  # noqa: ANN401 - of that type, or None
@@ -310,9 +343,11 @@ def _annotated(kind: Any) -> "list[Any]":  # noqa: ANN401 - any type
     return [found for one in get_args(kind) for found in _annotated(one)] if get_args(kind) else []
 
 
-def _declared(info: FieldInfo) -> tuple[Any, ...]:
+def declared_field(info: FieldInfo) -> tuple[Any, ...]:
+    """A field for `msgspec.defstruct`, as this one is declared."""
+    named = {} if info.encode_name == info.name else {"name": info.encode_name}
     if info.required:
-        return (info.name, info.type)
+        return (info.name, info.type, msgspec.field(**named)) if named else (info.name, info.type)
     if info.default_factory is not msgspec.NODEFAULT:
-        return (info.name, info.type, msgspec.field(default_factory=info.default_factory))
-    return (info.name, info.type, info.default)
+        return (info.name, info.type, msgspec.field(default_factory=info.default_factory, **named))
+    return (info.name, info.type, msgspec.field(default=info.default, **named) if named else info.default)

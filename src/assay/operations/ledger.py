@@ -1,8 +1,8 @@
 """Operations of the ledger: entries, checkpoints, proofs, searches and indexes."""
 
-from assay.flows.ledger import entries, proofs
+from assay.flows.ledger import entries, proofs, report, verify
 from assay.identity.principal import BuiltInRole
-from assay.operations.kinds import Change, Listing, Operation, Read, needs
+from assay.operations.kinds import Bulk, Change, Listing, Operation, Read, needs
 from assay.operations.shown import ledger as shown
 
 READ = needs("log:read", BuiltInRole.AUDITOR, BuiltInRole.OPERATOR)
@@ -31,10 +31,19 @@ OPERATIONS: tuple[Operation, ...] = (
         entries.append_note,
         "POST /entries",
         needs=WRITE,
+        command="ledger append",
         method="append",
         location="/entries/{sequence_number}",
         example={"note": {"email": "amira@example.org", "text": "seen"}, "personal": ["/email"]},
         says="{sequence_number} {entry_hash}",
+    ),
+    Bulk(
+        "notes.append",
+        entries.append_notes,
+        "POST /entries:bulk",
+        needs=WRITE,
+        method="append_many",
+        example={"note": {"text": "seen"}},
     ),
     Change(
         "entry.erase",
@@ -70,6 +79,33 @@ OPERATIONS: tuple[Operation, ...] = (
         command="ledger checkpoint",
         location="/checkpoints/{size}",
         shows=shown.checkpoint_note,
+    ),
+    Read(
+        "ledger.verify",
+        verify.verify_ledger,
+        "GET /ledger/verification",
+        needs=READ,
+        method="audit",
+        crew="report",
+    ),
+    Read(
+        "proof.verify",
+        verify.verify_proof,
+        "POST /proofs/verify",
+        needs=READ_TREE,
+        tool="verify",
+        example={"proof": "{}", "trust": []},
+    ),
+    Read(
+        "report.make",
+        report.make_report,
+        "GET /reports",
+        needs=READ,
+        command="report",
+        method="report",
+        media_types=("text/html", "text/csv"),
+        crew="report",
+        remedies=_SIGN_FIRST,
     ),
     Read("tile.show", proofs.tile, needs=READ_TREE),
     Read(

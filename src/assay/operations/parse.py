@@ -17,7 +17,8 @@ def parse_request(operation: Operation, given: Mapping[str, Any]) -> Struct:
     A document may be handed in as bytes, text, or a value that is then written as JSON.
     """
     named = next((field.info.name for field in operation.fields if field.place is Place.DOCUMENT), None)
-    others = {name: _plain(value) for name, value in given.items() if name != named}
+    written = {field.info.name: field.name for field in operation.fields}
+    others = {written.get(name, name): _plain(value) for name, value in given.items() if name != named}
     plain = _without_document(operation, named)
     problems = find_problems(plain, others)
     if problems:

@@ -23,6 +23,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET /who-can",
         needs=READ,
         command="service who-can",
+        tool="who_can",
         shows=shown.found_services,
         blames=shown.blame_nobody,
     ),

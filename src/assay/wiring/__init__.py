@@ -30,6 +30,7 @@ from assay.facts.table import PROJECTOR
 from assay.flows.ledger.found_node import found_node
 from assay.flows.ledger.own_keys import verify_own_keys
 from assay.flows.ledger.resume_ledger import resume_ledger
+from assay.flows.registry.switch_facts import SwitchTier
 from assay.flows.tools import Tools
 from assay.identity.problem import Problem
 from assay.kernel.digest import Digest
@@ -203,9 +204,10 @@ def open_for_restore(folder: Path) -> Iterator[Tools]:
 
 
 def _tools(folder: Path, config: Config, database: Database, signers: Mapping[str, Signer]) -> Tools:
+    clock, delivery = SystemClock(), delivery_settings(config, database)
     return Tools(
         database=database,
-        clock=SystemClock(),
+        clock=clock,
         entropy=OsEntropy(),
         ledger_signer=signers["ledger"],
         review_signer=signers["review"],
@@ -222,7 +224,8 @@ def _tools(folder: Path, config: Config, database: Database, signers: Mapping[st
         witness_threshold=config.witness_threshold,
         ski=ski_settings(config),
         desk=desk_settings(config),
-        delivery=delivery_settings(config, database),
+        delivery=delivery,
+        tier_left=SwitchTier(database, parse_tenant_id(config.node.tenant), delivery.service, clock),
         domain_systems=config.truth.domains,
         roles=config.identity.roles,
         reporter_skew=timedelta(seconds=config.truth.clock_ahead_seconds),

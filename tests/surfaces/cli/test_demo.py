@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from assay.flows.ledger.report_page import render_form
 from assay.surfaces.cli import demo_steps
 from assay.surfaces.cli.demo_auditor import verify_everything
 from assay.surfaces.cli.demo_step import Chapter, Step
-from assay.surfaces.report_form import render_form
 from assay.wiring import init_node
 from tests.surfaces.cli.running import ask
 

@@ -46,9 +46,11 @@ def test_the_page_is_the_default_and_json_follows_the_flag(noted: Path) -> None:
     assert len(lines) == 5
 
 
-def test_a_period_that_ends_before_it_begins_is_wrong_usage(noted: Path) -> None:
-    for arguments in (["--from", "2026-01-02", "--to", "2026-01-02"], ["--from", "yesterday"], []):
-        assert ask("--home", noted, "report", *arguments).code == 2
+def test_a_period_that_ends_before_it_begins_is_named(noted: Path) -> None:
+    for arguments in (["--from", "2026-01-02", "--to", "2026-01-02"], ["--from", "yesterday"]):
+        answer = ask("--home", noted, "report", *arguments, "--json")
+        assert (answer.code, answer.error_code) == (3, "http.fields")
+    assert ask("--home", noted, "report").code == 2
 
 
 def test_without_leave_to_sign_what_is_not_covered_is_an_honest_no(noted: Path) -> None:

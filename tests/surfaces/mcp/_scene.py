@@ -12,7 +12,7 @@ from assay.flows.delivery.answerers import Answerers
 from assay.flows.tools import Tools
 from assay.flows.verdicts.graphs_in_use import has_graph_in_use
 from assay.identity.principal import LOCAL_OPERATOR
-from assay.kernel.ids import PrincipalId, parse_tenant_id
+from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.node import Node
 from assay.registry.permission import mask_of
@@ -84,11 +84,11 @@ def _now(node: Node) -> Instant:
 def opened_scene(home: Home, *, read_only: bool = False) -> Iterator[Scene]:
     with open_node(home.folder, writable=not read_only) as (opened, config):
         if read_only:
-            yield Scene(opened, Toolbox(opened, parse_tenant_id(config.node.tenant), read_only=True), home.keys)
+            yield Scene(opened, Toolbox(opened, read_only=True), home.keys)
             return
         with open_evaluation(home.folder, config, opened, may_wait=not has_graph_in_use(opened)) as evaluation:
             tools = _answering(evaluation.tools)
-            yield Scene(tools, Toolbox(tools, parse_tenant_id(config.node.tenant)), home.keys)
+            yield Scene(tools, Toolbox(tools), home.keys)
 
 
 def _answering(tools: Tools) -> Tools:

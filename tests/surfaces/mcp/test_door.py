@@ -1,6 +1,8 @@
 """The door to the tools over HTTP is the API's: the same proofs of who asks, and the same measure of how often."""
 
+import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,11 +17,14 @@ from assay.identity.signed_request import parse_signed_request
 from assay.kernel.ids import PrincipalId
 from assay.operations.rate import RateLimit
 from assay.surfaces.mcp.call import Toolbox
+from assay.surfaces.mcp.errors import BusyError
 from assay.surfaces.mcp.serve import create_app
+from assay.surfaces.mcp.server import Threads
 from assay.surfaces.signing import SignedRequests
 from tests.acting import register_signing_key
 from tests.node._home import Home
 from tests.surfaces.mcp._scene import Scene, grown, opened_scene
+from tests.waiting import until
 
 _URL = "http://127.0.0.1:8000"
 _BITS = {"bits": ["READ"]}
@@ -113,8 +118,7 @@ def test_nobody_signs_in_with_the_text_of_an_admitted_request(client: TestClient
 
 
 def test_a_server_that_only_reads_takes_keys_alone(scene: Scene, signer: SignedRequests) -> None:
-    tenant_id = scene.tools.database.read(lambda unit: unit.ledger.tenants())[0]
-    reading = Toolbox(scene.tools, tenant_id, read_only=True)
+    reading = Toolbox(scene.tools, read_only=True)
     with TestClient(create_app(reading), base_url=_URL) as client:
         before = grown(scene.tools)
         assert _code(_listed(client, _signed(signer))) == (409, "mcp.read_only")
@@ -133,3 +137,25 @@ def test_a_principal_has_its_share_and_is_told_what_is_left(scene: Scene, signer
         told = _listed(client, {"x-api-key": scene.keys["scout"]})
         assert (*_code(told), told.headers["retry-after"]) == (429, "http.too_fast", "30")
         assert _listed(client, {"x-api-key": scene.keys["pilot"]}).status_code == 200
+
+
+def test_calls_that_a_hanging_database_holds_are_bounded() -> None:
+    """So many work, so many wait, and the next is refused at once; none is lost when the database answers again."""
+    hanging, working = threading.Event(), []
+
+    def work() -> None:
+        working.append(threading.current_thread().name)
+        hanging.wait(20)
+
+    async def story() -> list[object]:
+        threads = Threads(threads=2, most_waiting=3)
+        held = [asyncio.ensure_future(threads.run(work)) for _ in range(5)]
+        await asyncio.to_thread(until, lambda: len(working) == 2)
+        with pytest.raises(BusyError):
+            await threads.run(work)
+        assert len(working) == 2
+        hanging.set()
+        return await asyncio.gather(*held)
+
+    assert asyncio.run(story()) == [None] * 5
+    assert len(set(working)) <= 2

@@ -14,15 +14,19 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from assay.operations.table import BY_TOOL
-from assay.surfaces.mcp.catalogue import CATALOGUE
 from assay.surfaces.mcp.server import create_server
 from tests.node._home import RULE, Home, record
 from tests.surfaces.cli.running import ask, environment
 from tests.surfaces.http.served import Served, serving
-from tests.surfaces.mcp._scene import LAW, opened_scene
+from tests.surfaces.mcp._scene import LAW, opened_scene, peopled
 
 T = TypeVar("T")
-_READING = {"verify", "who_can", "show_truth", "whoami"}
+_EVERYBODYS = {str(one.tool) for one in BY_TOOL.values() if one.needs.roles is None and not one.needs.session}
+_AUDITORS = {
+    str(one.tool)
+    for one in BY_TOOL.values()
+    if not one.writes and (one.needs.roles is None or "auditor" in one.needs.roles) and not one.needs.session
+}
 
 
 def _over_stdio(home: Home, who: str, story: Callable[[Client], Awaitable[T]]) -> T:
@@ -60,10 +64,10 @@ async def _whole_story(client: Client, name: str) -> dict[str, Any]:
 
 
 def _require_whole(told: dict[str, Any]) -> None:
-    assert {tool.name for tool in told["tools"]} == {*CATALOGUE, *BY_TOOL}
+    assert {tool.name for tool in told["tools"]} == set(BY_TOOL)
     by_name = {tool.name: tool for tool in told["tools"]}
     assert by_name["verify"].annotations.read_only_hint is True
-    assert by_name["evaluate"].annotations.read_only_hint is False
+    assert by_name["ask"].annotations.read_only_hint is False
     assert by_name["ask"].input_schema["required"] == ["query_type"]
     assert by_name["ask"].input_schema["additionalProperties"] is False
     assert "At least 10 %" in str(told["asked"].structured_content["body"]["output"])
@@ -95,8 +99,8 @@ def test_each_request_over_http_is_of_its_own_principal(home: Home, served: Serv
     async def names(client: Client) -> set[str]:
         return {one.name for one in (await client.list_tools()).tools}
 
-    assert _over_http(served.url, {"x-api-key": home.keys["scout"]}, names) == _READING
-    assert _over_http(served.url, {"x-api-key": home.keys["guest"]}, names) == {"whoami"}
+    assert _over_http(served.url, {"x-api-key": home.keys["scout"]}, names) == _EVERYBODYS
+    assert _over_http(served.url, {"x-api-key": home.keys["narrow"]}, names) < _EVERYBODYS
 
 
 @pytest.mark.parametrize(
@@ -119,6 +123,26 @@ def test_a_page_under_a_foreign_name_is_refused(home: Home, served: Served) -> N
     signed = {"x-api-key": home.keys["pilot"], "accept": "application/json, text/event-stream"}
     for name, value, status in (("host", "evil.example", 421), ("origin", "https://evil.example", 403)):
         assert httpx.post(served.url, headers={**signed, name: value}, json=body).status_code == status
+
+
+def test_beside_a_running_server_calls_go_through_its_socket(tmp_path: Path) -> None:
+    """Recording and reading; the principal's own permissions, and the server's own refusals."""
+
+    async def story(client: Client) -> tuple[set[str], Any, Any, Any]:
+        names = {one.name for one in (await client.list_tools()).tools}
+        asked = await client.call_tool("ask", {"query_type": LAW, "question": {"rule_id": RULE}})
+        return names, asked, await client.call_tool("whoami", {}), await client.call_tool("nothing", {})
+
+    home = peopled(tmp_path / "home")
+    with serving("--home", str(home.folder), "serve", "--port", "0", folder=tmp_path):
+        names, asked, who, unknown = _over_stdio(home, "pilot", story)
+        answer = ask("--home", home.folder, "mcp", "--credential", "ak_no.key", "--json")
+    assert (answer.code, answer.error_code) == (1, "identity.not_signed_in")
+    assert {"ask", "whoami", "verify"} <= names
+    assert not asked.is_error, asked.structured_content
+    assert "At least 10 %" in str(asked.structured_content["body"]["output"])
+    assert who.structured_content["id"] == "ai:pilot"
+    assert unknown.structured_content["error"]["code"] == "mcp.unknown_tool"
 
 
 def test_a_key_that_opens_nothing_is_told_at_once(home: Home) -> None:
@@ -151,7 +175,7 @@ def test_a_reader_beside_the_node_records_nothing(home: Home) -> None:
         return names, await client.call_tool("ask", {"query_type": LAW})
 
     names, refused = _in_process(home, home.keys["pilot"], story)
-    assert names == {*_READING, "coverage", "show_verdict"}
+    assert names == _AUDITORS
     assert refused.structured_content["error"]["code"] == "mcp.read_only"
 
 

@@ -11,26 +11,27 @@ import pytest
 from assay.flows.ledger.export_proof import ProofForm, export_proof
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.registry.fire_switch import fire_switch
+from assay.identity.access import find_unmet
 from assay.identity.credential import parse_api_key
 from assay.identity.principal import LOCAL_OPERATOR, PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId
+from assay.operations.dispatch import Dispatcher
+from assay.operations.kinds import Operation
+from assay.operations.table import BY_TOOL
 from assay.registry.permission import mask_of
 from assay.registry.trip import Fired, FiringCause, SenseFigures
+from assay.surfaces.cli.operations import needs_text, row_of
 from assay.surfaces.mcp.call import Toolbox
-from assay.surfaces.mcp.catalogue import CATALOGUE
-from tests.acting import add_principal, issue_api_key, revoke_api_key
+from assay.surfaces.mcp.server import _tool
+from tests.acting import add_principal, caller_of, issue_api_key, revoke_api_key
 from tests.node._home import Home, record
 from tests.surfaces.mcp._scene import ALL, SLUG, Scene, grown, opened_scene
+from tests.waiting import until
 
 _TENANT = TenantId("default")
 _ARGUMENTS: dict[str, dict[str, Any]] = {
     "ask": {"query_type": SLUG},
     "evaluate": {"record": {}},
-    "verify": {"proof": "{}"},
-    "coverage": {},
-    "who_can": {"bits": ["READ"]},
-    "show_verdict": {"telemetry_id": "t"},
-    "show_truth": {"truthkey": "k"},
 }
 
 
@@ -87,33 +88,22 @@ def test_a_proof_as_text_is_verified_and_two_or_none_are_refused(scene: Scene) -
     sign_checkpoint(scene.tools, _TENANT, at=now)
     proof = export_proof(scene.tools, _TENANT, 1, ProofForm.DSSE, at=now).decode()
     assert scene.call("scout", "verify", proof=proof).value["holds"] is True
-    assert scene.code("scout", "verify") == "mcp.arguments"
-    assert scene.code("scout", "verify", proof=proof, proof_base64="") == "mcp.arguments"
-    assert scene.code("scout", "verify", proof_base64="*") == "mcp.arguments"
+    assert scene.code("scout", "verify") == "http.fields"
+    assert scene.code("scout", "verify", proof=proof, proof_base64="") == "http.fields"
+    assert scene.code("scout", "verify", proof_base64="*") == "http.fields"
     assert scene.code("scout", "verify", proof="no proof") == "json.malformed"
 
 
-@pytest.mark.parametrize("tool", list(CATALOGUE))
-def test_nothing_is_granted_by_default(tool: str, scene: Scene) -> None:
-    """No role, no tier and no other bit stands in for a bit that was not granted; nothing is recorded."""
-    before = grown(scene.tools)
-    assert scene.code("guest", tool, **_ARGUMENTS[tool]) == "registry.bits_missing"
-    assert grown(scene.tools) == before
-
-
-@pytest.mark.parametrize("tool", list(CATALOGUE))
-def test_an_agent_needs_the_bit_of_its_autonomy_too(tool: str, scene: Scene) -> None:
-    """`clerk` holds READ, QUERY and WRITE, and none of the bits for what an agent does by itself."""
-    called = scene.call("clerk", tool, **_ARGUMENTS[tool])
-    assert called.value["error"]["code"] == "registry.bits_missing"
-    assert f"AI_{ {'READ': 'READ', 'QUERY': 'QUERY', 'WRITE': 'EXECUTE'}[CATALOGUE[tool].bit] }" in called.text
-
-
-def test_a_person_and_a_service_need_no_bit_of_autonomy(scene: Scene) -> None:
-    """QUERY and tier 1 are what both of them have."""
-    for who in ("rita", "sensor"):
-        assert not scene.call(who, "ask", query_type=SLUG).is_error
-        assert scene.code(who, "who_can", bits=["READ"]) == "registry.bits_missing"
+@pytest.mark.parametrize("operation", BY_TOOL.values(), ids=lambda one: one.tool)
+def test_a_tool_asks_for_what_its_operation_asks_for(operation: Operation, scene: Scene) -> None:
+    """Roles, scopes, the node's tier, a session, as through every door; bits are for actions of services."""
+    for who in ("scout", "guest", "pilot", "narrow"):
+        caller = caller_of(scene.tools, scene.keys[who], at=scene.tools.clock.now())
+        unmet = find_unmet(Dispatcher(tools=scene.tools).requirements(operation, caller))
+        called = scene.call(who, str(operation.tool))
+        code = called.value["error"]["code"] if called.is_error else None
+        assert (code == str(unmet.code)) if unmet is not None else (code not in {"identity.role", "identity.scope"})
+        assert (operation in scene.toolbox.allowed(scene.keys[who])) is (unmet is None)
 
 
 def test_another_tenant_is_another_world(scene: Scene) -> None:
@@ -130,27 +120,10 @@ def test_another_tenant_is_another_world(scene: Scene) -> None:
     assert scene.toolbox.call(key, "evaluate", {"record": record("m-5")}).value["error"]["code"] == "verdict.no_graph"
 
 
-def test_reading_bits_let_nobody_write(scene: Scene) -> None:
-    for tool in ("ask", "evaluate"):
-        assert scene.code("scout", tool, **_ARGUMENTS[tool]) == "registry.bits_missing"
-
-
-def test_a_tier_below_that_of_the_tool_is_closed(scene: Scene) -> None:
-    assert scene.code("low", "evaluate", record=record("m-3")) == "registry.tier_closed"
-
-
 def test_scopes_narrow_what_a_key_opens(scene: Scene) -> None:
     """The same principal, with a key for one thing alone."""
-    assert scene.code("narrow", "coverage") == "mcp.scope"
+    assert scene.code("narrow", "coverage") == "identity.scope"
     assert scene.code("narrow", "show_truth", truthkey="earth:x") == "flow.not_found"
-    assert [spec.name for spec in scene.toolbox.allowed(scene.keys["narrow"])] == ["show_truth"]
-
-
-def test_the_list_has_exactly_what_the_caller_may_call(scene: Scene) -> None:
-    assert {spec.name for spec in scene.toolbox.allowed(scene.keys["pilot"])} == set(CATALOGUE)
-    assert scene.toolbox.allowed(scene.keys["guest"]) == ()
-    scouted = {spec.name for spec in scene.toolbox.allowed(scene.keys["scout"])}
-    assert scouted == {"verify", "who_can", "show_truth"}
 
 
 def test_a_stranger_learns_nothing(scene: Scene) -> None:
@@ -178,7 +151,7 @@ def test_a_server_that_only_reads_records_nothing(home: Home, scene: Scene) -> N
 
 
 def test_what_goes_wrong_here_is_said_without_its_insides(scene: Scene) -> None:
-    broken = Toolbox(replace(scene.tools, database=None), _TENANT)  # type: ignore[arg-type]  # what the test breaks
+    broken = Toolbox(replace(scene.tools, database=None))  # type: ignore[arg-type]  # what the test breaks
     called = broken.call(scene.keys["pilot"], "coverage", {})
     assert called.value == {
         "error": {"code": "mcp.internal", "message": "something went wrong here; the log says what"}
@@ -202,6 +175,11 @@ def test_a_fired_switch_leaves_machines_reading_alone(scene: Scene) -> None:
         fired_at=scene.tools.clock.now(),
     )
     fire_switch(scene.tools, _TENANT, fired, at=scene.tools.clock.now())
+    until(
+        lambda: (
+            scene.tools.tier_left(caller_of(scene.tools, scene.keys["pilot"], at=scene.tools.clock.now()).principal) < 2
+        )
+    )
     for who in ("pilot", "visitor"):
         assert scene.code(who, "evaluate", record=record("m-4")) == "registry.tier_closed"
     assert not scene.call("pilot", "coverage").is_error
@@ -214,17 +192,18 @@ def test_a_key_that_was_revoked_opens_nothing_any_more(scene: Scene) -> None:
     assert scene.code("narrow", "show_truth", truthkey="earth:x") == "identity.not_signed_in"
 
 
-def test_every_tool_names_a_bit_of_the_schema() -> None:
-    assert {spec.bit for spec in CATALOGUE.values()} == {"READ", "QUERY", "WRITE"}
-    assert all(spec.bit != "READ" for spec in CATALOGUE.values() if spec.writes)
-
-
 def test_the_page_says_of_each_tool_what_it_needs() -> None:
-    """And the mask that it grants in its example is READ and AI_READ."""
     page = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text()
     rows = {cells[1].strip().strip("`"): cells for line in page.splitlines() if (cells := line.split("|"))[1:2]}
-    for name, spec in CATALOGUE.items():
-        _, _, _, bits, tier, scope, recorded, _ = (cell.strip() for cell in rows[name])
-        assert bits.split(", ")[0] == spec.bit
-        assert (tier, scope, recorded) == (str(int(spec.tier)), f"`{spec.scope}`", "yes" if spec.writes else "no")
-    assert f"--trust-mask 0x{mask_of(['READ', 'AI_READ']):08x}" in page
+    for name, operation in BY_TOOL.items():
+        _, _, _, needs, recorded, _ = (cell.strip() for cell in rows[str(name)])
+        assert needs == needs_text(row_of(operation))
+        assert recorded == ("yes" if operation.writes else "no")
+
+
+def test_every_tool_describes_its_arguments_and_its_result() -> None:
+    for operation in BY_TOOL.values():
+        tool = _tool(operation)
+        assert tool.output_schema is not None
+        assert tool.input_schema["type"] == tool.output_schema["type"] == "object"
+        assert all("description" in str(field) for field in tool.input_schema.get("properties", {}).values()), tool.name

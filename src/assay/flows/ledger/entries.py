@@ -14,12 +14,28 @@ from assay.flows.identity.authenticate import confirm
 from assay.flows.ledger.erase_record import Erasure, erase_entry_in
 from assay.flows.ledger.seal_draft import seal_draft
 from assay.flows.ledger.show_entries import ShownEntry, show_stored
-from assay.flows.request import Content, Option, Page, Paged, Reason, Request, next_cursor, read_number
+from assay.flows.request import (
+    LINES,
+    BulkLine,
+    Content,
+    Document,
+    FieldProblem,
+    FieldsError,
+    Option,
+    Page,
+    Paged,
+    Reason,
+    Request,
+    next_cursor,
+    read_number,
+)
 from assay.flows.tools import Tools
 from assay.identity.authorise import require_role
 from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole
 from assay.kernel.digest import Digest
+from assay.kernel.errors import Error
+from assay.kernel.json_text import parse_json
 from assay.kernel.ledger import EntryKind, Receipt
 from assay.kernel.merkle import MAX_SIZE
 from assay.ports.database import Pending, Unit
@@ -59,6 +75,14 @@ class AppendNote(Request, frozen=True, kw_only=True, forbid_unknown_fields=True)
         tuple[str, ...],
         Meta(description="JSON pointers into the note to personal values, sealed so that they can be erased."),
     ] = ()
+
+
+class AppendNotes(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    notes: Annotated[
+        bytes,
+        Meta(description="One note in each line: an object with `note`, and `personal` where it has personal values."),
+        Document(kind=AppendNote, media_type=LINES, metavar="FILE|-"),
+    ]
 
 
 class EraseEntry(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -149,6 +173,32 @@ def append_note(tools: Tools, caller: Caller, request: AppendNote) -> Receipt:
     A note of the operator of the node's folder is the body of its entry; that of another caller names who recorded it.
     """
     return submit_note(tools, caller, request).result()
+
+
+def append_notes(tools: Tools, caller: Caller, request: AppendNotes) -> tuple[BulkLine, ...]:
+    """Append notes in lines; each is on disk or refused by itself, in order, and many share a commit."""
+    waiting = [_submitted(tools, caller, line) for line in request.notes.splitlines() if line.strip()]
+    return tuple(_settled(number, one) for number, one in enumerate(waiting, start=1))
+
+
+def _submitted(tools: Tools, caller: Caller, line: bytes) -> Pending[Receipt] | Error:
+    try:
+        note = msgspec.convert(parse_json(line), AppendNote)
+        return submit_note(tools, caller, note)
+    except msgspec.ValidationError as error:
+        return FieldsError([FieldProblem(field="", message=str(error), pointer="")])
+    except Error as error:
+        return error
+
+
+def _settled(number: int, waiting: Pending[Receipt] | Error) -> BulkLine:
+    try:
+        if isinstance(waiting, Error):
+            raise waiting
+        receipt = waiting.result()
+    except Error as error:
+        return BulkLine(line=number, status="refused", code=error.code, problem=str(error))
+    return BulkLine(line=number, status="recorded", receipt=msgspec.to_builtins(receipt))
 
 
 def submit_note(tools: Tools, caller: Caller, request: AppendNote) -> Pending[Receipt]:

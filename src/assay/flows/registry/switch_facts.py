@@ -1,15 +1,46 @@
 """Facts about a switch, to the store and back: a fact is added only where the switch still stands as it was judged."""
 
+from datetime import timedelta
+
 import msgspec
 
+from assay.identity.principal import Principal
 from assay.kernel.canonical import canonical_json
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
+from assay.ports.clock import Clock
 from assay.ports.damage import DamagedRecordError
+from assay.ports.database import Database
 from assay.ports.registry_store import RegistryStore, SwitchFact
+from assay.registry.action import Tier
 from assay.registry.trip import Fired, Restored, Switch, follow
 
+_FRESH = timedelta(seconds=1)
 _KINDS: dict[str, type[Fired] | type[Restored]] = {"fired": Fired, "restored": Restored}
+
+
+class SwitchTier:
+    """What the node's own switch leaves to a principal, as recorded in the database at most a second ago.
+
+    There is one switch, of the node's own tenant, and it counts for the machines of every tenant; people keep all.
+    """
+
+    def __init__(self, database: Database, tenant_id: TenantId, service_id: str, clock: Clock) -> None:
+        self._database = database
+        self._named = (tenant_id, service_id)
+        self._clock = clock
+        self._known: tuple[Instant, bool] | None = None
+
+    def __call__(self, principal: Principal) -> int:
+        if principal.is_person():
+            return Tier.FULL
+        now, known = self._clock.now(), self._known
+        if known is None or now - known[0] > _FRESH or now < known[0]:
+            known = self._known = (now, self._is_fired())
+        return Tier.READ if known[1] else Tier.FULL
+
+    def _is_fired(self) -> bool:
+        return self._database.read(lambda unit: load_switch(unit.registry, *self._named)).is_fired
 
 
 def load_switch(store: RegistryStore, tenant_id: TenantId, service_id: str) -> Switch:

@@ -76,7 +76,7 @@ class _Moment(click.ParamType[Instant]):
     name = "moment"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Instant:
-        from assay.surfaces.report_form import parse_day
+        from assay.flows.ledger.report import parse_day
 
         try:
             return parse_day(str(value))

@@ -4,12 +4,12 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from assay.flows.ledger.report_page import ReportForm, render_form
 from assay.flows.ledger.report_period import ReportScope, report_period
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import parse_instant
 from assay.surfaces.cli.demo_step import HELD, Step, run_elsewhere
-from assay.surfaces.report_form import ReportForm, render_form
 from assay.wiring import open_node
 
 _TENANT = TenantId("default")

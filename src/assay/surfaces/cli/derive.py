@@ -18,7 +18,7 @@ from msgspec.structs import fields
 
 from assay.flows.request import SECRET_FORMS, Content, Document, FieldProblem, FieldsError, Option
 from assay.kernel.json_text import parse_json
-from assay.operations.kinds import Field, Listing, Operation, Place, description_of, marker_of
+from assay.operations.kinds import Field, Listing, Operation, Place, Stream, description_of, marker_of
 from assay.surfaces.cli.acting import SPAN, read_password
 from assay.surfaces.cli.keys import read_key_text
 from assay.surfaces.cli.output import Call, ListCommand, NodeCommand
@@ -30,10 +30,13 @@ _FILE = "request_file"
 
 
 def add_operations(group: click.Group, path: str, operations: Iterable[Operation]) -> None:
-    """Add to a group the commands of the operations below it; groups in between must exist already."""
+    """Add to a group the commands of the operations below it; groups in between must exist already.
+
+    A command that the group has already stays: it performs the operation with more options than follow from it.
+    """
     for operation in operations:
         words = (operation.command or "").split()
-        if words[:-1] == path.split():
+        if words[:-1] == path.split() and words[-1] not in group.commands:
             group.add_command(derive_command(operation), words[-1])
 
 
@@ -49,11 +52,14 @@ def derive_command(operation: Operation) -> click.Command:
 
     @click.pass_obj
     def run(call: Call, /, **given: Any) -> None:  # noqa: ANN401 - what click parsed
-        from assay.surfaces.cli.perform import perform, show, sign
+        from assay.surfaces.cli.perform import follow, perform, show, sign
 
         where = {name: given.pop(name) for name in ("tenant", "credential", "node", "idempotency_key")}
         output = given.pop("output", None) if operation.gives is Content else None
         signer = load_signer(given.pop("key_file", None), given.pop("key_passphrase", None))
+        if isinstance(operation, Stream):
+            follow(call, operation, _values(operation, given), most=given.pop("count"), **where)
+            return
         values = _values(operation, given)
         if signer is not None:
             values |= sign(call, operation, values, signer, **where)
@@ -317,6 +323,8 @@ def _common(operation: Operation) -> list[click.Parameter]:
     ]
     if operation.prepared_by is not None:
         options += _own_key()
+    if isinstance(operation, Stream):
+        options.append(click.Option(["--count"], type=click.IntRange(min=1), metavar="N", help="End after so many."))
     if operation.gives is Content:
         place = click.Path(path_type=Path, dir_okay=False)
         options.append(click.Option(["--output"], type=place, metavar="FILE", help="Else standard output."))

@@ -10,7 +10,10 @@ from assay.surfaces.cli.output import Group
 
 
 class Entrance(NamedTuple):
-    """Where a command is (`module:attribute`), what the list of commands says about it, and under which heading."""
+    """Where a command is, what the list of commands says about it, and under which heading.
+
+    `target` is `module:attribute`, or `@` and the name of the operation that the command follows from.
+    """
 
     target: str
     short_help: str
@@ -31,6 +34,11 @@ class LazyGroup(Group):
         entrance = self.entrances.get(cmd_name)
         if entrance is None:
             return super().get_command(ctx, cmd_name)
+        if entrance.target.startswith("@"):
+            from assay.operations.table import BY_NAME
+            from assay.surfaces.cli.derive import derive_command
+
+            return derive_command(BY_NAME[entrance.target[1:]])
         module, _, attribute = entrance.target.partition(":")
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)  # noqa: S101 - a wrong table is ours, and a test walks it

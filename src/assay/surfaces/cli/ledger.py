@@ -5,7 +5,8 @@ import click
 from assay.operations.ledger import OPERATIONS
 from assay.surfaces.cli.derive import add_operations
 from assay.surfaces.cli.ledger_export import export
-from assay.surfaces.cli.ledger_verify import verify, watch
+from assay.surfaces.cli.ledger_verify import verify
+from assay.surfaces.cli.ledger_watch import watch
 from assay.surfaces.cli.ledger_write import append
 from assay.surfaces.cli.output import Group
 

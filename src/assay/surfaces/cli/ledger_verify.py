@@ -1,7 +1,6 @@
-"""`assay ledger verify` and `watch`: they read the database of this folder, also beside a running server."""
+"""`assay ledger verify`: it reads the database of this folder itself, also beside a running server."""
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,12 +13,9 @@ from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 if TYPE_CHECKING:
     from assay.flows.ledger.audit_ledger import Workers
     from assay.flows.ledger.audit_mark import AuditReport
-    from assay.flows.ledger.show_entries import ShownEntry
 
-_AT_ONCE = 1000
 # Below this, one process is done before others have started.
 _WORTH_WORKERS = 50_000
-_SHORT = 100
 
 
 @click.command(cls=NodeCommand)
@@ -62,41 +58,6 @@ def verify(context: click.Context, *, full: bool, sample: int | None, tenant: st
         context.exit(1)
 
 
-@click.command(cls=NodeCommand)
-@click.option(
-    "--from", "first", type=click.IntRange(min=1), metavar="SEQ", help="Start here; else with what comes next."
-)
-@click.option("--follow/--once", default=True, help="Wait for more, or end at the end of the ledger.")
-@click.option("--count", type=click.IntRange(min=1), metavar="N", help="End after so many entries.")
-@click.option(
-    "--interval", type=click.FloatRange(min=0.01), default=0.5, show_default=True, help="Seconds between looks."
-)
-@tenant_option
-@click.pass_obj
-def watch(
-    call: Call, first: int | None, *, follow: bool, count: int | None, interval: float, tenant: str | None
-) -> None:
-    """Print new entries as they are committed, in order and none twice; with --json one object a line."""
-    from assay.flows.ledger.show_entries import show_entries
-
-    def print_line(entry: "ShownEntry") -> None:
-        call.answer_one_of_many(entry, _line(entry))
-
-    with call.open_node() as (tools, config):
-        tenant_id = call.tenant_of(config, tenant)
-        following = first or tools.database.read(lambda unit: unit.ledger.head(tenant_id)).sequence_number + 1
-        left = count
-        while left is None or left > 0:
-            limit = _AT_ONCE if left is None else min(left, _AT_ONCE)
-            seen = show_entries(tools, tenant_id, print_line, first=following, limit=limit)
-            following += seen
-            left = None if left is None else left - seen
-            if not seen and not follow:
-                return
-            if not seen:
-                time.sleep(interval)
-
-
 @contextmanager
 def _workers(home: Path, entries: int) -> "Iterator[Workers | None]":
     """One process for each core; none where starting them takes longer than the work."""
@@ -110,18 +71,6 @@ def _workers(home: Path, entries: int) -> "Iterator[Workers | None]":
         return
     with ProcessPool(cores) as pool:
         yield Workers(pool, FolderReader(home))
-
-
-def _line(entry: "ShownEntry") -> str:
-    body = bytes(entry.body).decode()
-    short = body if len(body) <= _SHORT else body[: _SHORT - 1] + "…"
-    return f"{entry.sequence_number:>8}  {entry.timestamp:<27}  {entry.kind:<18}  {short}"
-
-
-def _when(report: "AuditReport") -> str:
-    from assay.kernel.instant import render_instant
-
-    return "never" if report.everything_at is None else render_instant(report.everything_at)
 
 
 def _report_text(report: "AuditReport") -> str:

@@ -28,13 +28,15 @@ _SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "doctor": ("doctor:doctor", "examine the node and say what to do"),
         "serve": ("serve:serve", "serve the HTTP interface"),
         "operations": ("operations:operations", "every operation with its permission and its doors"),
+        "permitted": ("@operations.permitted", "the operations that a credential may perform now"),
         "completion": ("completion:completion", "the completion script of bash, zsh or fish"),
     },
     "Ledger and proofs": {
         "ledger": ("ledger:ledger", "append, show, verify, checkpoint, prove, export, watch"),
         "verify": ("verify:verify", "verify a proof offline, with nothing but a key you trust"),
         "report": ("report:report", "what was decided in a period, with proofs: page, PDF, CSV, JSON"),
-        "erase": ("erase:erase", "erase personal values of an entry; its proof stays"),
+        "erase": ("@entry.erase", "erase personal values of an entry; its proof stays"),
+        "watch": ("@events.follow", "follow the events of a tenant as they are recorded"),
         "canonical": ("canonical:canonical", "the canonical bytes of a JSON text, or their hash"),
         "witness": ("witness:witness", "cosign the checkpoints of other nodes"),
     },
@@ -73,7 +75,7 @@ _SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "answers": ("ask:answers", "answers that were given: list, show, prove, claims, outcomes"),
         "outcome": ("ask:outcome", "report what came of an answer to the rules behind it"),
         "outcomes": ("ask:outcomes", "report many outcomes, one in each line"),
-        "trace": ("trace:trace", "the complete history of an answer, a record, a bundle, a ticket or an outcome"),
+        "trace": ("@trace.show", "the complete history of an answer, a record, a bundle, a ticket or an outcome"),
         "rules": ("rules:rules", "the rule registry: add, certify, grant, prove, recount, alerts"),
         "query": ("query:query", "the query registry: kinds of question, their levels and shortfalls"),
         "rca": ("rca:rca", "root causes: list, show, conclude as a person"),
@@ -89,7 +91,7 @@ _SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 _ENTRANCES = {
-    name: Entrance(f"{_HERE}.{target}", short_help, heading)
+    name: Entrance(target if target.startswith("@") else f"{_HERE}.{target}", short_help, heading)
     for heading, commands in _SECTIONS.items()
     for name, (target, short_help) in commands.items()
 }

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +13,10 @@ from assay.surfaces.cli.output import Call, NodeCommand
 
 if TYPE_CHECKING:
     from assay.config import Config
-    from assay.surfaces.mcp.call import Toolbox
+    from assay.surfaces.client import Client
+    from assay.surfaces.mcp.call import Tooling
+
+_TIMEOUT = 600.0
 
 
 @click.command(cls=NodeCommand)
@@ -19,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="HOST", help="Where to listen, with --http.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="With --http; 0 lets the system choose.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="A name clients reach it by; repeatable.")
-@click.option("--read-only", is_flag=True, help="Work beside a running server; what is recorded is then refused.")
+@click.option("--read-only", is_flag=True, help="Only read the database; operations that record something are refused.")
 @credential_option
 @click.pass_obj
 def mcp(
@@ -33,10 +38,10 @@ def mcp(
     read_only: bool,
     credential: str | None,
 ) -> None:
-    """Serve the tools ask, evaluate, verify, coverage, who_can, show_verdict and show_truth to agents.
+    """Serve the node's operations to agents as tools.
 
-    Without --http one agent is served over standard input and output, as the principal of ASSAY_CREDENTIAL. Each tool
-    needs a bit of the principal's mask, and nothing is granted by default. Needs the extra `mcp`.
+    Without --http one agent is served over standard input and output, as the principal of ASSAY_CREDENTIAL. Beside a
+    running server each call goes through the server's socket. Needs the extra `mcp`.
     """
     _require_installed()
     if over_http:
@@ -70,25 +75,35 @@ def _serve_http(call: Call, place: tuple[str, int], hosts: tuple[str, ...], *, r
 
 
 @contextmanager
-def _toolbox(call: Call, *, read_only: bool) -> "Iterator[tuple[Toolbox, Config]]":
-    """A node that is only read needs no model, since what asks one is recorded."""
+def _toolbox(call: Call, *, read_only: bool) -> "Iterator[tuple[Tooling, Config]]":
+    """The server that runs on this folder, else the node itself; one that is only read needs no model."""
     from assay.flows.verdicts.graphs_in_use import has_graph_in_use
-    from assay.kernel.ids import parse_tenant_id
     from assay.surfaces.http.logs import log_as_json
-    from assay.surfaces.mcp.call import Toolbox
-    from assay.wiring import open_evaluation, open_models, plug_model
+    from assay.surfaces.local_socket import find_local
+    from assay.surfaces.mcp.call import ServedToolbox, Toolbox
+    from assay.wiring import load_config, open_evaluation, open_models, plug_model
 
     log_as_json()
+    if not read_only:
+        with find_local(call.home) as local:
+            if local is not None:
+                yield ServedToolbox(partial(_connect, local)), load_config(call.home)
+                return
     with call.open_node(writable=not read_only) as (tools, config):
-        own = parse_tenant_id(config.node.tenant)
         if read_only:
-            yield Toolbox(tools, own, read_only=True), config
+            yield Toolbox(tools, read_only=True), config
             return
         with (
             open_models(call.home, config) as models,
             open_evaluation(call.home, config, tools, may_wait=not has_graph_in_use(tools)) as evaluation,
         ):
-            yield Toolbox(plug_model(evaluation.tools, config, models.general), own), config
+            yield Toolbox(plug_model(evaluation.tools, config, models.general)), config
+
+
+def _connect(socket: Path, credential: str) -> "Client":
+    from assay.surfaces.client import Client
+
+    return Client("http://localhost", key=credential, timeout=_TIMEOUT, uds=socket)
 
 
 def _require_installed() -> None:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from assay.surfaces.cli.output import Call, ListCommand
 
 if TYPE_CHECKING:
-    from assay.operations.kinds import Operation
+    from assay.operations.kinds import Local, Operation
 
 
 class OperationRow(Struct, frozen=True, kw_only=True):
@@ -19,12 +19,12 @@ class OperationRow(Struct, frozen=True, kw_only=True):
     summary: str
     scope: str | None
     roles: tuple[str, ...] | None
-    tier: int
+    tier: int | None
     session: bool
     route: str | None
     command: str | None
     tool: str | None
-    method: str
+    method: str | None
 
 
 @click.command(cls=ListCommand)
@@ -32,17 +32,40 @@ class OperationRow(Struct, frozen=True, kw_only=True):
 @click.pass_obj
 def operations(call: Call, name: str | None) -> None:
     """List every operation of a node with its permission and its doors; with NAME those that begin with it."""
-    from assay.operations.table import TABLE
-
-    rows = [row_of(one) for one in TABLE if name is None or one.name.startswith(name)]
+    rows = [row for row in every_row() if name is None or row.name.startswith(name)]
     if call.as_json:
         call.answer({"items": rows, "next": None}, "")
         return
     heads = ("OPERATION", "NEEDS", "ROUTE", "COMMAND", "TOOL", "PYTHON")
     cells = [
-        (row.name, needs_text(row), row.route or "-", row.command or "-", row.tool or "-", row.method) for row in rows
+        (row.name, needs_text(row), row.route or "-", row.command or "-", row.tool or "-", row.method or "-")
+        for row in rows
     ]
     call.answer_table(rows, heads, cells, nothing="no operation has such a name")
+
+
+def every_row() -> list[OperationRow]:
+    """The whole table: operations, then what is local."""
+    from assay.operations.local import LOCAL
+    from assay.operations.table import TABLE
+
+    return [*map(row_of, TABLE), *map(_local_row, LOCAL)]
+
+
+def _local_row(local: "Local") -> OperationRow:
+    return OperationRow(
+        name=local.name,
+        kind=local.kind,
+        summary=local.summary,
+        scope=None,
+        roles=None,
+        tier=None,
+        session=False,
+        route=None,
+        command=None if local.command is None else f"assay {local.command}",
+        tool=None,
+        method=local.method,
+    )
 
 
 def row_of(operation: "Operation") -> OperationRow:
@@ -64,6 +87,10 @@ def row_of(operation: "Operation") -> OperationRow:
 
 def needs_text(row: OperationRow) -> str:
     """The permission in one phrase."""
+    if row.tier is None:
+        return "local"
+    if row.tier == 0 and row.scope is None:
+        return "anybody"
     who = "any signed-in principal" if row.roles is None else " or ".join(row.roles)
     scope = "" if row.scope is None else f", scope {row.scope}"
     return f"{who}{' in a session' if row.session else ''}{scope}"

@@ -69,7 +69,7 @@ class Call:
 
     def _answer_csv(self, value: object, heads: "Sequence[str]" = (), cells: "Sequence[Sequence[str]]" = ()) -> None:
         """The rows with all of their fields; a table as it is shown where what is told is no list of rows."""
-        from assay.surfaces.csv_text import cell_of, render_records, render_table
+        from assay.flows.csv_text import cell_of, render_records, render_table
 
         text = render_records(value)
         if not text:

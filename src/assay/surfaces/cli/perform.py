@@ -3,9 +3,11 @@
 `--node URL` -> HTTP;  `assay.sock` in the folder -> the socket, as its operator;  else the node is opened here
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from assay.identity.caller import Caller, local_caller
 from assay.kernel.errors import Error
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.trace import TRACE_BYTES, new_trace
+from assay.operations.calls import Calls
 from assay.operations.dispatch import Dispatcher
 from assay.operations.kinds import Column, Listing, Operation
 from assay.operations.parse import parse_request
@@ -33,7 +36,23 @@ _LOCAL_URL = "http://localhost"
 _TIMEOUT = 600.0
 
 
-def perform(
+def perform(call: Call, operation: Operation, given: Mapping[str, Any], **where: str | None) -> Any:  # noqa: ANN401
+    """Perform the operation for this call, and return its result; what is in its way is remedied first.
+
+    `where` are the options that every command has: `tenant`, `credential`, `node`, `idempotency_key`.
+    """
+    try:
+        return perform_only(call, operation, given, **where)
+    except Error as error:
+        remedies = operation.remedies.get(error.code, ())
+        if not remedies:
+            raise
+    for name in remedies:
+        perform_only(call, BY_NAME[name], {}, **{**where, "idempotency_key": None})
+    return perform_only(call, operation, given, **where)
+
+
+def perform_only(
     call: Call,
     operation: Operation,
     given: Mapping[str, Any],
@@ -43,18 +62,9 @@ def perform(
     node: str | None = None,
     idempotency_key: str | None = None,
 ) -> Any:  # noqa: ANN401 - the operation's result
-    """Perform the operation for this call, and return its result; what is in its way is remedied first."""
+    """As `perform`, without any remedy."""
     request = parse_request(operation, given)
-    where = {"tenant": tenant, "credential": credential, "node": node}
-    try:
-        return _perform(call, operation, request, key=idempotency_key, **where)
-    except Error as error:
-        remedies = operation.remedies.get(error.code, ())
-        if not remedies:
-            raise
-    for name in remedies:
-        _perform(call, BY_NAME[name], parse_request(BY_NAME[name], {}), key=None, **where)
-    return _perform(call, operation, request, key=idempotency_key, **where)
+    return _perform(call, operation, request, key=idempotency_key, tenant=tenant, credential=credential, node=node)
 
 
 def _perform(
@@ -73,6 +83,43 @@ def _perform(
         if local is not None:
             return _elsewhere(operation, request, credential=credential, key=key, uds=local, tenant=tenant)
     return _here(call, operation, request, tenant=tenant, credential=credential, key=key)
+
+
+def follow(
+    call: Call,
+    operation: Operation,
+    given: Mapping[str, Any],
+    *,
+    most: int | None = None,
+    tenant: str | None = None,
+    credential: str | None = None,
+    node: str | None = None,
+    idempotency_key: str | None = None,
+) -> None:
+    """Print the items of a stream as they come, with --json one object a line; end after `most`."""
+    del idempotency_key
+    shows = operation.shows or object_text
+    with opened(call, tenant=tenant, credential=credential, node=node, writable=False) as calls:
+        for item in islice(getattr(calls, operation.python_name)(**given), most):
+            call.answer_one_of_many(item, shows(item))
+
+
+@contextmanager
+def opened(
+    call: Call, *, tenant: str | None, credential: str | None, node: str | None, writable: bool
+) -> Iterator[Calls]:
+    """The operations as methods, for commands that perform many: by the server, a node elsewhere, or the folder."""
+    with find_local(call.home) if node is None else nullcontext() as local:
+        if node is not None or local is not None:
+            from assay.surfaces.client import Client
+
+            with Client(node or _LOCAL_URL, key=credential, timeout=_TIMEOUT, uds=local, tenant=tenant) as client:
+                yield client
+            return
+    from assay.node.facade import Node
+
+    with Node(call.home, credential=credential, tenant=tenant, read_only=not writable) as folder:
+        yield folder
 
 
 def sign(call: Call, operation: Operation, given: Mapping[str, Any], signer: Signer, **where: Any) -> dict[str, Any]:  # noqa: ANN401

@@ -6,7 +6,7 @@ async with assay.AsyncClient("http://127.0.0.1:4585", key=key) as node:
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
@@ -18,16 +18,15 @@ from msgspec import Struct
 
 from assay.adapters.clock import OsEntropy
 from assay.flows.request import BulkLine
-from assay.kernel.cloudevent import CloudEvent
 from assay.operations.async_calls import AsyncCalls
 from assay.operations.kinds import Operation
 from assay.operations.parse import parse_request
 from assay.operations.table import BY_NAME
 from assay.surfaces.client import calls
 from assay.surfaces.client.answers import batches, joined, raise_for, read_bulk, unreachable
-from assay.surfaces.client.call import Asked, Call, Given, Lines, Listing
+from assay.surfaces.client.call import Asked, Call, Given, Lines, Listing, path
 from assay.surfaces.client.errors import ClientError
-from assay.surfaces.client.following import EVENTS_PATH, Following
+from assay.surfaces.client.following import Following
 from assay.surfaces.client.render import identifying, render_call
 from assay.surfaces.client.retry import KEY_HEADER, MOST_RETRIES, headers_of, wait_before
 
@@ -63,7 +62,6 @@ class AsyncClient(AsyncCalls):
         self._bind_verdicts()
         self._bind_claims()
         self._bind_people()
-        self._bind_ledger()
 
     def _bind_truth(self) -> None:
         self.contracts = self._listed(calls.contracts)
@@ -103,9 +101,6 @@ class AsyncClient(AsyncCalls):
     def _bind_people(self) -> None:
         self.why = self._sent(calls.why)
 
-    def _bind_ledger(self) -> None:
-        self.report = self._sent(calls.report)
-
     def observe_many(self, records: Iterable[Given]) -> AsyncIterator[BulkLine]:
         """Record observations, an answer for each in order; one that is refused costs no other anything."""
         return self._lines(calls.OBSERVATION_LINES, records)
@@ -113,26 +108,6 @@ class AsyncClient(AsyncCalls):
     def evaluate_many(self, records: Iterable[Given]) -> AsyncIterator[BulkLine]:
         """Judge records, an answer for each in order."""
         return self._lines(calls.TELEMETRY_LINES, records)
-
-    def report_many(self, signals: Iterable[Given]) -> AsyncIterator[BulkLine]:
-        """Report outcomes, an answer for each in order; the same signal counts once."""
-        return self._lines(calls.OUTCOME_LINES, signals)
-
-    async def events(self, *, after: int | None = None, types: Sequence[str] = ()) -> AsyncIterator[CloudEvent]:
-        """Follow the tenant's events without end: after a place (0 for the first event), else from now on.
-
-        At least once and in order. A connection that is lost is taken up again where it was; what cannot pass, such
-        as a role that was taken away, is raised.
-        """
-        following = Following(after=after, types=types, retries=self._retries)
-        while True:
-            failure: ClientError | None = None
-            try:
-                async for event in self._follow(following):
-                    yield event
-            except ClientError as error:
-                failure = error
-            await self._sleep(following.wait_before_return(failure))
 
     async def close(self) -> None:
         await self._http.aclose()
@@ -165,6 +140,24 @@ class AsyncClient(AsyncCalls):
             cursor = page.next
             if cursor is None:
                 return
+
+    async def _each(self, operation: str, records: Iterable[Given]) -> AsyncIterator[BulkLine]:
+        found = BY_NAME[operation]
+        async for line in self._lines(Lines(path=path(found.path[1:]), most=found.lines_at_once), records):
+            yield line
+
+    async def _follow(self, operation: str, given: Mapping[str, Any]) -> AsyncIterator[Any]:
+        """Follow a stream; a lost connection is resumed where it ended, a lasting refusal is raised."""
+        found = BY_NAME[operation]
+        following = Following(render_call(found, parse_request(found, given)), found.item, retries=self._retries)
+        while True:
+            failure: ClientError | None = None
+            try:
+                async for item in self._connected(following):
+                    yield item
+            except ClientError as error:
+                failure = error
+            await self._sleep(following.wait_before_return(failure))
 
     def _sent(self, make: Callable[P, Call[T]]) -> Callable[P, Awaitable[T]]:
         @wraps(make)
@@ -229,16 +222,16 @@ class AsyncClient(AsyncCalls):
         raise_for(response, response.content)
         return response.content
 
-    async def _follow(self, following: Following) -> AsyncIterator[CloudEvent]:
+    async def _connected(self, following: Following) -> AsyncIterator[Any]:
         """One connection, to its end."""
-        headers, url = {**self._key, **following.headers}, self._url + EVENTS_PATH
+        headers, url = {**self._key, **following.headers}, self._url + following.path
         try:
             async with self._http.stream("GET", url, params=following.query, headers=headers) as response:
                 if response.is_error:
                     raise_for(response, await response.aread())
                 async for line in response.aiter_lines():
-                    event = following.take(line)
-                    if event is not None:
-                        yield event
+                    item = following.take(line)
+                    if item is not None:
+                        yield item
         except (httpx.TransportError, httpx.InvalidURL) as error:
             raise unreachable(error) from error

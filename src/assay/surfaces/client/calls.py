@@ -209,20 +209,6 @@ def attach_evidence(content: bytes) -> Call[AttachedEvidence]:
     return _post(AttachedEvidence, content, "evidence", **{"content-type": "application/octet-stream"})
 
 
-def report(
-    from_at: str,
-    to: str | None = None,
-    *,
-    rule: str | None = None,
-    subject: str | None = None,
-    every_kind: bool = False,
-    form: str = "html",
-) -> Call[bytes]:
-    """What was decided in a period, as `html`, `csv` or `json`: the bytes that `assay report` writes."""
-    asked = {"from": from_at, "to": to, "rule": rule, "subject": subject, "all": every_kind or None, "format": form}
-    return _get(bytes, "reports", **asked)
-
-
 def why(action: str, *, on: str | None = None, who: str | None = None) -> Call[Why]:
     """Why one may, or may not, do this now: every requirement, and what would change it."""
     return Call(method="GET", path=path("why"), answer=Why, query=query(action=action, on=on, who=who))

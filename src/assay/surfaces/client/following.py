@@ -3,23 +3,22 @@
 request -> lines -> `take` -> an event at each blank line -> the place to go on after, whatever ends the connection
 """
 
-from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
-from assay.kernel.cloudevent import CloudEvent
-from assay.surfaces.client.call import Asked, query
+from assay.surfaces.client.call import Call
 from assay.surfaces.client.errors import ClientError, ForeignAnswerError, UnreachableNodeError
 from assay.surfaces.client.retry import wait_before
 
-EVENTS_PATH = "/api/v1/events"
-
 
 class Following:
-    """One reader of a tenant's events. What it was given once is not asked for again: `headers` name the last place."""
+    """One reader of a stream of items. `headers` name the last position, so that nothing is sent to it again."""
 
-    def __init__(self, *, after: int | None, types: Sequence[str], retries: int) -> None:
-        self.query: Asked = query(after=after, types=",".join(types) or None)
+    def __init__(self, call: Call[Any], item: Any, *, retries: int) -> None:  # noqa: ANN401 - any type
+        self.path = call.path
+        self.query = call.query
+        self._item = item
         self._place: str | None = None
         self._next_place: str | None = None
         self._text = ""
@@ -31,7 +30,7 @@ class Following:
         place = {} if self._place is None else {"last-event-id": self._place}
         return {"accept": "text/event-stream", **place}
 
-    def take(self, line: str) -> CloudEvent | None:
+    def take(self, line: str) -> Any:  # noqa: ANN401 - an item, or None
         """The event that this line ends; comments and signs of life are none."""
         self._failures = 0
         name, _, value = line.partition(": ")
@@ -53,11 +52,11 @@ class Following:
             raise ended
         return seconds
 
-    def _ended(self) -> CloudEvent | None:
+    def _ended(self) -> Any:  # noqa: ANN401 - an item, or None
         text, self._text, self._place = self._text, "", self._next_place
         if not text:
             return None
         try:
-            return msgspec.json.decode(text, type=CloudEvent)
+            return msgspec.json.decode(text, type=self._item)
         except msgspec.MsgspecError as error:
-            raise ForeignAnswerError(f"expected a CloudEvent of a node, got another: {error}") from error
+            raise ForeignAnswerError(f"expected an item of the stream, got another: {error}") from error

@@ -6,7 +6,7 @@ with assay.Client("http://127.0.0.1:4585", key=key) as node:
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
@@ -19,16 +19,15 @@ from msgspec import Struct
 from assay.adapters.clock import OsEntropy
 from assay.adapters.learn_types import learn_types
 from assay.flows.request import BulkLine
-from assay.kernel.cloudevent import CloudEvent
 from assay.operations.calls import Calls
 from assay.operations.kinds import Operation
 from assay.operations.parse import parse_request
 from assay.operations.table import BY_NAME
 from assay.surfaces.client import calls
 from assay.surfaces.client.answers import batches, joined, raise_for, read_bulk, unreachable
-from assay.surfaces.client.call import Asked, Call, Given, Lines, Listing
+from assay.surfaces.client.call import Asked, Call, Given, Lines, Listing, path
 from assay.surfaces.client.errors import ClientError
-from assay.surfaces.client.following import EVENTS_PATH, Following
+from assay.surfaces.client.following import Following
 from assay.surfaces.client.render import identifying, render_call
 from assay.surfaces.client.retry import KEY_HEADER, MOST_RETRIES, headers_of, wait_before
 
@@ -69,7 +68,6 @@ class Client(Calls):
         self._bind_verdicts()
         self._bind_claims()
         self._bind_people()
-        self._bind_ledger()
 
     def _bind_truth(self) -> None:
         self.contracts = self._listed(calls.contracts)
@@ -109,9 +107,6 @@ class Client(Calls):
     def _bind_people(self) -> None:
         self.why = self._sent(calls.why)
 
-    def _bind_ledger(self) -> None:
-        self.report = self._sent(calls.report)
-
     def observe_many(self, records: Iterable[Given]) -> Iterator[BulkLine]:
         """Record observations, an answer for each in order; one that is refused costs no other anything."""
         return self._lines(calls.OBSERVATION_LINES, records)
@@ -119,25 +114,6 @@ class Client(Calls):
     def evaluate_many(self, records: Iterable[Given]) -> Iterator[BulkLine]:
         """Judge records, an answer for each in order."""
         return self._lines(calls.TELEMETRY_LINES, records)
-
-    def report_many(self, signals: Iterable[Given]) -> Iterator[BulkLine]:
-        """Report outcomes, an answer for each in order; the same signal counts once."""
-        return self._lines(calls.OUTCOME_LINES, signals)
-
-    def events(self, *, after: int | None = None, types: Sequence[str] = ()) -> Iterator[CloudEvent]:
-        """Follow the tenant's events without end: after a place (0 for the first event), else from now on.
-
-        At least once and in order. A connection that is lost is taken up again where it was; what cannot pass, such
-        as a role that was taken away, is raised.
-        """
-        following = Following(after=after, types=types, retries=self._retries)
-        while True:
-            failure: ClientError | None = None
-            try:
-                yield from self._follow(following)
-            except ClientError as error:
-                failure = error
-            self._sleep(following.wait_before_return(failure))
 
     def close(self) -> None:
         self._http.close()
@@ -169,6 +145,22 @@ class Client(Calls):
             cursor = page.next
             if cursor is None:
                 return
+
+    def _each(self, operation: str, records: Iterable[Given]) -> Iterator[BulkLine]:
+        found = BY_NAME[operation]
+        return self._lines(Lines(path=path(found.path[1:]), most=found.lines_at_once), records)
+
+    def _follow(self, operation: str, given: Mapping[str, Any]) -> Iterator[Any]:
+        """Follow a stream; a lost connection is resumed where it ended, a lasting refusal is raised."""
+        found = BY_NAME[operation]
+        following = Following(render_call(found, parse_request(found, given)), found.item, retries=self._retries)
+        while True:
+            failure: ClientError | None = None
+            try:
+                yield from self._connected(following)
+            except ClientError as error:
+                failure = error
+            self._sleep(following.wait_before_return(failure))
 
     def _sent(self, make: Callable[P, Call[T]]) -> Callable[P, T]:
         @wraps(make)
@@ -228,16 +220,18 @@ class Client(Calls):
         raise_for(response, response.content)
         return response.content
 
-    def _follow(self, following: Following) -> Iterator[CloudEvent]:
+    def _connected(self, following: Following) -> Iterator[Any]:
         """One connection, to its end."""
         headers = {**self._key, **following.headers}
         try:
-            with self._http.stream("GET", self._url + EVENTS_PATH, params=following.query, headers=headers) as response:
+            with self._http.stream(
+                "GET", self._url + following.path, params=following.query, headers=headers
+            ) as response:
                 if response.is_error:
                     raise_for(response, response.read())
                 for line in response.iter_lines():
-                    event = following.take(line)
-                    if event is not None:
-                        yield event
+                    item = following.take(line)
+                    if item is not None:
+                        yield item
         except (httpx.TransportError, httpx.InvalidURL) as error:
             raise unreachable(error) from error

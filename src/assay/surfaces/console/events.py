@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 from litestar import Request, get
 
+from assay.operations.node import EVENTS_FOLLOW
 from assay.ports.events import OutboxEvent
 from assay.surfaces.console.session import GivenVisit
 from assay.surfaces.http.event_stream import PatientStream, Reader, follow, last_event_id
-from assay.surfaces.http.guard import SEE_ALL
 
 
 @get("/events")
@@ -16,7 +16,7 @@ async def stream_changes(request: Request[Any, Any, Any], visit: GivenVisit) -> 
     """Names and places alone; what is behind them is on the pages, for whoever may open those."""
     fanout = visit.desk.fanout
     place = await fanout.admit(visit.tenant_id, last_event_id(request, None), visit.desk.run)
-    reader = Reader(viewer=visit.person, credential=visit.token, roles=SEE_ALL, place=place, render=_told)
+    reader = Reader(caller=visit.permitted(EVENTS_FOLLOW.name), place=place, render=_told)
     return follow(visit.desk, fanout, reader)
 
 

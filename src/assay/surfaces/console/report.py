@@ -8,14 +8,16 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.flows.errors.ledger import NoCheckpointError
-from assay.flows.ledger.report_period import SERVED_BYTES, ReportScope, report_period
+from assay.flows.ledger.report import MakeReport
+from assay.flows.ledger.report_page import ReportForm
+from assay.flows.request import Content
 from assay.flows.show_overview import show_ledger_standing
-from assay.kernel.instant import Instant, instant_of
+from assay.kernel.instant import Instant, instant_of, render_instant
+from assay.operations.table import BY_NAME
 from assay.surfaces.console.errors import FormFieldError
 from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import READERS, GivenVisit, Visit
 from assay.surfaces.http.query import parse_query
-from assay.surfaces.report_form import MEDIA_TYPES, ReportForm, render_form
 
 _DAYS = 30
 
@@ -44,31 +46,25 @@ async def show_report_form(visit: GivenVisit) -> Response[bytes]:
 async def download_report(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
     """What was decided, on what, by whom and why, each row with its proof; nothing is signed for it."""
     wanted, desk = parse_query(ReportQuery, request), visit.desk
-
-    def make() -> bytes:
-        scope = _scope(visit, wanted)
-        now = desk.tools.clock.now()
-        return render_form(
-            report_period(desk.tools, visit.tenant_id, scope, at=now, most_bytes=SERVED_BYTES), wanted.form
-        )
-
-    content = await desk.draw_up(make)
+    asked = await desk.run(lambda: _asked(visit, wanted))
+    content: Content = (await desk.perform(BY_NAME["report.make"], visit.permitted("report.make"), asked)).value
     name = f"report-{visit.tenant_id}-{wanted.since}.{wanted.form}"
     headers = {"cache-control": "no-store", "content-disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=MEDIA_TYPES[wanted.form], headers=headers)
+    return Response(content.body, media_type=content.media_type, headers=headers)
 
 
-def _scope(visit: Visit, wanted: ReportQuery) -> ReportScope:
+def _asked(visit: Visit, wanted: ReportQuery) -> MakeReport:
     from_at = _midnight("since", wanted.since)
     until = _midnight("through", wanted.through, days=1) if wanted.through else _covered_until(visit)
     if until <= from_at:
         raise FormFieldError(f"expected a period that begins before it ends, got one from `{wanted.since[:20]}` on")
-    return ReportScope(
-        from_at=from_at,
-        until=until,
+    return MakeReport(
+        from_at=render_instant(from_at),
+        to=render_instant(until),
         every_kind=bool(wanted.every),
         rule=wanted.rule or None,
         subject=wanted.subject or None,
+        format=wanted.form,
     )
 
 

@@ -3,7 +3,7 @@
 import threading
 from asyncio import Future
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
@@ -16,6 +16,7 @@ from assay.config import Config
 from assay.flows.answer_once import KeyedRequest, Reply, RequestsInHand
 from assay.flows.claims.gate_claims import Estimator
 from assay.flows.identity.authenticate import Authenticated, authenticate_each
+from assay.flows.ledger.report_period import SERVED_BYTES
 from assay.flows.tools import Tools
 from assay.flows.verdicts.answer_records import RecordRequest, answer_records
 from assay.flows.verdicts.decide_many import Asked
@@ -209,6 +210,12 @@ async def _done(waiting: Awaitable[T]) -> T:
 
 def open_desk(tools: Tools, config: Config, **more: Any) -> Desk:  # noqa: ANN401 - fields of the desk
     """A desk of this node, with threads for those who come together."""
+    registry: RegistryApp | None = more.get("registry")
+
+    def tier_left(principal: Principal) -> int:
+        return Tier.FULL if registry is None else registry.own.tier_left(f"{principal.tenant_id} {principal.id}")
+
+    tools = replace(tools, most_report_bytes=SERVED_BYTES, tier_left=tier_left)
 
     def prove(credentials: Sequence[str]) -> Sequence[Authenticated | Exception]:
         return authenticate_each(tools, credentials, at=tools.clock.now())
@@ -216,16 +223,10 @@ def open_desk(tools: Tools, config: Config, **more: Any) -> Desk:  # noqa: ANN40
     def judge(requests: Sequence[RecordRequest]) -> Sequence[Reply | Exception]:
         return answer_records(tools, requests)
 
-    registry: RegistryApp | None = more.get("registry")
-
-    def tier_left(principal: Principal) -> int:
-        return Tier.FULL if registry is None else registry.own.tier_left(f"{principal.tenant_id} {principal.id}")
-
     metrics = Metrics(tools)
     in_hand = RequestsInHand()
     dispatch = Dispatcher(
         tools=tools,
-        tier_left=tier_left,
         rate=rate_of(config.http),
         count=metrics.count_operation,
         notice=metrics.notice,

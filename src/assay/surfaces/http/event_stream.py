@@ -15,9 +15,9 @@ from litestar.types import Receive, Scope, Send
 from msgspec import Struct
 
 from assay.adapters.bus.fanout import Fanout, Place
-from assay.flows.identity.authenticate import authenticate_in
+from assay.flows.identity.authenticate import confirm
 from assay.flows.review.tell_events import may_tell_of_others, tell_events
-from assay.identity.authorise import require_role
+from assay.identity.caller import Caller
 from assay.identity.principal import Principal
 from assay.kernel.errors import Error
 from assay.ports.events import OutboxEvent
@@ -42,14 +42,12 @@ class LastEventIdError(HttpError):
 
 
 class Reader(Struct, frozen=True, kw_only=True):
-    """Who follows the events, from where, and how each is told to them; None leaves an event out.
+    """A permitted caller who follows the events, from where, and how each is written; None leaves an event out.
 
-    Whoever has none of `roles` any more hears nothing more.
+    The stream ends for a caller whose credential or permission ended.
     """
 
-    viewer: Principal
-    credential: str
-    roles: tuple[str, ...]
+    caller: Caller
     place: Place
     render: Render
 
@@ -93,7 +91,7 @@ async def _lines(desk: Desk, fanout: Fanout, reader: Reader) -> AsyncGenerator[b
     yield _sign_of_life(reader.place.after)
     place, clock = reader.place.after, asyncio.get_running_loop().time
     checked = clock()
-    events = fanout.pages(reader.viewer.tenant_id, reader.place, desk.run, idle_seconds=IDLE_SECONDS)
+    events = fanout.pages(reader.caller.tenant_id, reader.place, desk.run, idle_seconds=IDLE_SECONDS)
     async with aclosing(events) as pages:
         async for page in pages:
             if clock() - checked >= IDLE_SECONDS:
@@ -102,7 +100,7 @@ async def _lines(desk: Desk, fanout: Fanout, reader: Reader) -> AsyncGenerator[b
                     return
             place = page[-1].position if page else place
             is_told = False
-            for part in _parts(await _told(desk, page, reader.viewer), reader.render):
+            for part in _parts(await _told(desk, page, reader.caller.principal), reader.render):
                 is_told = True
                 yield part
             if not is_told:
@@ -147,11 +145,10 @@ def _sign_of_life(place: int) -> bytes:
 
 
 def _is_admitted(desk: Desk, reader: Reader) -> bool:
-    """Whoever lost their credential or their role hears nothing more; a signature is good until its nonce is not."""
-    at = desk.tools.clock.now()
+    """Whether the caller may still follow; a signature is good until its nonce is not."""
+    current = reader.caller.as_of(desk.tools.clock.now())
     try:
-        proved = desk.tools.database.read(lambda unit: authenticate_in(unit, reader.credential, at=at))
-        require_role(proved.principal, reader.roles)
+        desk.tools.database.read(lambda unit: confirm(unit, current))
     except Error:
         return False
     return True

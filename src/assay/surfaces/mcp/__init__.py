@@ -1,6 +1,6 @@
-"""Tools for agents by the Model Context Protocol: ask, evaluate, verify, and look up what is on record.
+"""Tools for agents by the Model Context Protocol: the operations of the table that have a `tool`.
 
-credential + tool + arguments -> authenticate -> scope, role, bits, tier, switch -> one flow -> JSON
+credential + tool + arguments -> authenticate -> dispatch, or the server that runs on the folder -> JSON
 Only `server` and `serve` import the protocol's own package, which is an extra.
 """
 

@@ -4,16 +4,15 @@ bearer token, API key or signature -> caller -> a token of their bucket -> the p
 """
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from anyio import CapacityLimiter, to_thread
 from starlette.requests import HTTPConnection
 
 from assay.flows.errors.identity import NotSignedInError
-from assay.flows.identity.authenticate import Authenticated, render_signed
+from assay.flows.identity.authenticate import render_signed
 from assay.identity.signed_request import (
     SIGNATURE_INPUT,
     SignedRequest,
@@ -25,15 +24,16 @@ from assay.operations.problem import status_of
 from assay.operations.rate import RateLimit, TooFastError
 from assay.surfaces.credential import asked_path, credential_in, signature_in
 from assay.surfaces.http.errors import BodySizeError
-from assay.surfaces.mcp.call import Toolbox
+from assay.surfaces.mcp.call import Tooling
+from assay.surfaces.mcp.server import Threads
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-T = TypeVar("T")
+# Tenant and principal.
+Who = tuple[str, str]
 LARGEST_BODY = 4 * 1024 * 1024
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_THREADS = 16
 # Where the proved credential stands for the tools; no header can put anything there.
 _PROVED = "assay.credential"
 _UNAUTHORIZED = 401
@@ -48,10 +48,10 @@ class Door:
     """
 
     app: "ASGIApp"
-    toolbox: Toolbox
+    toolbox: Tooling
     hosts: tuple[str, ...] = ()
     rate: RateLimit | None = None
-    _threads: CapacityLimiter | None = None
+    threads: Threads = field(default_factory=Threads)
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if scope["type"] != "http":
@@ -59,36 +59,34 @@ class Door:
             return
         told: list[tuple[bytes, bytes]] = []
         try:
-            caller, credential, receive = await self._prove(HTTPConnection(scope), receive)
-            told += self._take(caller)
+            who, credential, receive = await self._prove(HTTPConnection(scope), receive)
+            told += self._take(who)
         except Error as error:
             await _refuse(send, error)
             return
         await self.app({**scope, _PROVED: credential}, receive, _telling(send, told))
 
-    async def _prove(self, connection: HTTPConnection, receive: "Receive") -> "tuple[Authenticated, str, Receive]":
+    async def _prove(self, connection: HTTPConnection, receive: "Receive") -> "tuple[Who, str, Receive]":
         if SIGNATURE_INPUT in connection.headers:
             return await self._prove_signed(connection, receive)
         credential = credential_in(connection.headers.getlist)
         if credential is None:
             raise NotSignedInError("expected one of `Authorization: Bearer …` and `x-api-key`")
-        return await self._run(lambda: self.toolbox.sign_in(credential)), credential, receive
+        return await self.threads.run(lambda: self.toolbox.sign_in(credential)), credential, receive
 
-    async def _prove_signed(
-        self, connection: HTTPConnection, receive: "Receive"
-    ) -> "tuple[Authenticated, str, Receive]":
+    async def _prove_signed(self, connection: HTTPConnection, receive: "Receive") -> "tuple[Who, str, Receive]":
         """The signature is checked before the body is read: strangers make us read no more than headers."""
         if credential_in(connection.headers.getlist) is not None:
             raise NotSignedInError("expected a signature or another credential, got both")
         asked = list(_signed_of(connection, self.hosts))
-        caller, request = await self._run(lambda: self._admit(asked))
+        who, request = await self.threads.run(lambda: self._admit(asked))
         # INVARIANT: what the protocol reads is what was signed.
         body = await _whole(receive)
         if not has_content_digest(request.content_digest, body):
             raise NotSignedInError("expected the body that `Content-Digest` is of, got another")
-        return caller, render_signed(request), _again(body, receive)
+        return who, render_signed(request), _again(body, receive)
 
-    def _admit(self, asked: list[SignedRequest]) -> tuple[Authenticated, SignedRequest]:
+    def _admit(self, asked: list[SignedRequest]) -> tuple[Who, SignedRequest]:
         """Under each of the addresses that the sender may have meant; only the right one's signature holds."""
         *others, last = asked
         for one in others:
@@ -98,16 +96,12 @@ class Door:
                 continue
         return self.toolbox.admit(last), last
 
-    def _take(self, caller: Authenticated) -> Iterator[tuple[bytes, bytes]]:
+    def _take(self, who: Who) -> Iterator[tuple[bytes, bytes]]:
         if self.rate is None:
             return
-        left = self.rate.take((caller.principal.tenant_id, caller.principal.id))
+        left = self.rate.take(who)
         yield b"ratelimit-policy", self.rate.policy.encode()
         yield b"ratelimit", left.encode()
-
-    async def _run(self, work: Callable[[], T]) -> T:
-        self._threads = self._threads or CapacityLimiter(_THREADS)
-        return await to_thread.run_sync(work, limiter=self._threads)
 
 
 def credential_of(request: HTTPConnection | None) -> str:

@@ -3,7 +3,7 @@
 McpError                mcp.refused
 ├── UnknownToolError    mcp.unknown_tool
 ├── ArgumentsError      mcp.arguments
-├── ToolScopeError      mcp.scope
+├── BusyError           mcp.busy
 ├── ReadOnlyError       mcp.read_only
 ├── InternalError       mcp.internal
 └── NotInstalledError   mcp.not_installed
@@ -33,10 +33,10 @@ class ArgumentsError(McpError):
     blame = Blame.USAGE
 
 
-class ToolScopeError(McpError):
-    """The credential may not be used for this tool, whoever holds it."""
+class BusyError(McpError):
+    """As many calls wait as this server holds; try again later."""
 
-    code = "mcp.scope"
+    code = "mcp.busy"
 
 
 class ReadOnlyError(McpError):

@@ -13,15 +13,15 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from assay.operations.rate import RateLimit
-from assay.surfaces.mcp.call import Toolbox
+from assay.surfaces.mcp.call import Tooling
 from assay.surfaces.mcp.door import LARGEST_BODY, LOOPBACK, Door, credential_of
-from assay.surfaces.mcp.server import Context, create_server
+from assay.surfaces.mcp.server import Context, Threads, create_server
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 
-def serve_stdio(toolbox: Toolbox, credential: str) -> None:
+def serve_stdio(toolbox: Tooling, credential: str) -> None:
     """Until the other side closes standard input."""
     toolbox.sign_in(credential)  # a key that opens nothing is told at once, and not with the first call
     server = create_server(toolbox, lambda _context: credential)
@@ -33,9 +33,10 @@ def serve_stdio(toolbox: Toolbox, credential: str) -> None:
     anyio.run(run)
 
 
-def create_app(toolbox: Toolbox, *, hosts: tuple[str, ...] = (), rate: RateLimit | None = None) -> "ASGIApp":
+def create_app(toolbox: Tooling, *, hosts: tuple[str, ...] = (), rate: RateLimit | None = None) -> "ASGIApp":
     """Streamable HTTP at `/mcp`, without sessions: each request stands alone. Other hosts than loopback are named."""
-    server = create_server(toolbox, _credential_of)
+    # Apart from the threads of the calls: who asks is known also while calls wait.
+    server = create_server(toolbox, _credential_of, Threads())
     names = [name for host in (*LOOPBACK, *hosts) for name in (host, f"{host}:*")]
     # A page in some browser must not reach us under a name that it chose itself.
     security = TransportSecuritySettings(
@@ -48,7 +49,7 @@ def create_app(toolbox: Toolbox, *, hosts: tuple[str, ...] = (), rate: RateLimit
 
 
 def serve_http(
-    toolbox: Toolbox,
+    toolbox: Tooling,
     bound: socket.socket,
     *,
     hosts: tuple[str, ...] = (),

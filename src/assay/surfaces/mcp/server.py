@@ -1,10 +1,12 @@
-"""The protocol's own server over a toolbox: it lists what the caller may call, and calls it on a thread."""
+"""The protocol's own server over a toolbox: it lists what the caller may call, and calls it on a thread.
+
+At most so many threads work at once, and at most so many calls wait for one: a database that hangs holds no more.
+"""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import mcp_types as types
-import msgspec
 from anyio import CapacityLimiter, to_thread
 from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
@@ -14,10 +16,12 @@ from assay.kernel.errors import Error
 from assay.operations.kinds import Operation
 from assay.operations.schema import schema_of
 from assay.operations.table import BY_TOOL
-from assay.surfaces.mcp.call import Toolbox
-from assay.surfaces.mcp.catalogue import CATALOGUE, ToolSpec
+from assay.surfaces.mcp.call import Tooling, refused
+from assay.surfaces.mcp.errors import BusyError
 
+T = TypeVar("T")
 _THREADS = 16
+_MOST_WAITING = 64
 _INSTRUCTIONS = (
     "May I act on this AI output, why, and can anyone prove it later? Every call is made as the principal of its API "
     "key; what is recorded stays in an append-only ledger. A refusal says with a stable code what is missing."
@@ -27,22 +31,39 @@ Context = ServerRequestContext[Any, Any]
 FindCredential = Callable[[Context], str]
 
 
-def create_server(toolbox: Toolbox, find_credential: FindCredential) -> "Server[Any]":
-    """Listing and calling both prove the credential anew, so that one that was revoked opens nothing any more."""
-    limiter = CapacityLimiter(_THREADS)
+class Threads:
+    """The threads of one server. A call beyond those that may wait is refused with `mcp.busy`."""
+
+    def __init__(self, threads: int = _THREADS, most_waiting: int = _MOST_WAITING) -> None:
+        self._threads = threads
+        self._most_waiting = most_waiting
+        self._limiter: CapacityLimiter | None = None
+
+    async def run(self, work: Callable[[], T]) -> T:
+        # Made on the loop that uses it.
+        limiter = self._limiter = self._limiter or CapacityLimiter(self._threads)
+        if limiter.statistics().tasks_waiting >= self._most_waiting:
+            raise BusyError(f"expected fewer than {self._most_waiting} calls to wait, got as many; try again later")
+        return await to_thread.run_sync(work, limiter=limiter)
+
+
+def create_server(toolbox: Tooling, find_credential: FindCredential, threads: Threads | None = None) -> "Server[Any]":
+    """Listing and calling both authenticate the credential anew, so one that was revoked opens nothing any more."""
+    crew = threads or Threads()
 
     async def list_tools(context: Context, _params: object) -> types.ListToolsResult:
         try:
-            listed = await to_thread.run_sync(lambda: _listed(toolbox, find_credential(context)), limiter=limiter)
+            allowed = await crew.run(lambda: toolbox.allowed(find_credential(context)))
         except Error as error:
             raise MCPError(types.INVALID_REQUEST, f"{error} [{error.code}]") from error
-        return types.ListToolsResult(tools=listed)
+        return types.ListToolsResult(tools=[_tool(one) for one in allowed])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         credential = find_credential(context)
-        called = await to_thread.run_sync(
-            lambda: toolbox.call(credential, params.name, params.arguments), limiter=limiter
-        )
+        try:
+            called = await crew.run(lambda: toolbox.call(credential, params.name, params.arguments))
+        except BusyError as error:
+            called = refused(error)
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=called.text)],
             structured_content=called.value,
@@ -60,15 +81,8 @@ def create_server(toolbox: Toolbox, find_credential: FindCredential) -> "Server[
     )
 
 
-def _listed(toolbox: Toolbox, credential: str) -> list[types.Tool]:
-    operations = [_tool(one) for one in toolbox.allowed_operations(credential)]
-    return [*operations, *(_shown(spec) for spec in toolbox.allowed(credential))]
-
-
 def _input_schema(name: str) -> dict[str, Any] | None:
-    if name in BY_TOOL:
-        return _object_schema(BY_TOOL[name].tool_fields)
-    return _schema(CATALOGUE[name]) if name in CATALOGUE else None
+    return _object_schema(BY_TOOL[name].tool_fields) if name in BY_TOOL else None
 
 
 def _tool(operation: Operation) -> types.Tool:
@@ -78,43 +92,38 @@ def _tool(operation: Operation) -> types.Tool:
         title=title,
         description=operation.description,
         input_schema=_object_schema(operation.tool_fields),
-        output_schema=_object_schema(operation.gives),
+        output_schema=output_schema(operation),
         annotations=types.ToolAnnotations(
             title=title,
             read_only_hint=not operation.writes,
             # Entries are added, and nothing is ever taken away.
             destructive_hint=False,
-            idempotent_hint=not operation.writes,
+            idempotent_hint=not operation.writes or operation.may_repeat,
             open_world_hint=False,
         ),
     )
+
+
+def output_schema(operation: Operation) -> dict[str, Any]:
+    """The schema of a result, or of a refusal: a client that validates may meet either."""
+    result = _object_schema(operation.gives)
+    return {"type": "object", "anyOf": [result, _REFUSAL]}
+
+
+_REFUSAL = {
+    "type": "object",
+    "properties": {
+        "error": {
+            "type": "object",
+            "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
+            "required": ["code", "message"],
+        }
+    },
+    "required": ["error"],
+}
 
 
 def _object_schema(kind: Any) -> dict[str, Any]:  # noqa: ANN401 - any type
     """Whole, without references: not every client follows them."""
     found: dict[str, Any] = schema_of(kind)
     return {"type": "object", **{name: value for name, value in found.items() if name not in ("type", "title")}}
-
-
-def _shown(spec: ToolSpec) -> types.Tool:
-    return types.Tool(
-        name=spec.name,
-        title=spec.title,
-        description=spec.description,
-        input_schema=_schema(spec),
-        annotations=types.ToolAnnotations(
-            title=spec.title,
-            read_only_hint=not spec.writes,
-            # What is recorded is added, and nothing is ever taken away.
-            destructive_hint=False,
-            idempotent_hint=spec.name != "ask",
-            open_world_hint=False,
-        ),
-    )
-
-
-def _schema(spec: ToolSpec) -> dict[str, Any]:
-    """Whole, without references: not every client follows them."""
-    (found,), parts = msgspec.json.schema_components([spec.takes])
-    schema: dict[str, Any] = parts[found["$ref"].rpartition("/")[2]]
-    return {"type": "object", **{name: value for name, value in schema.items() if name not in ("type", "title")}}

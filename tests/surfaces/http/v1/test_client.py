@@ -18,8 +18,6 @@ from assay.identity.errors import RoleMissingError
 from assay.kernel.bundle import parse_bundle
 from assay.kernel.errors import Error
 from assay.node.facade import Node
-from assay.operations.kinds import Bulk, Stream
-from assay.operations.table import TABLE
 from assay.review.act import ActKind
 from assay.review.errors import ReviewerKeyError
 from assay.review.queue import QueueFilter
@@ -28,11 +26,9 @@ from assay.surfaces.client import (
     Client,
     ProblemError,
     UnreachableNodeError,
-    calls,
 )
 from assay.surfaces.client.errors import ForeignAnswerError
 from assay.surfaces.http.app import create_app
-from assay.surfaces.http.v1.routes import V1
 from assay.wiring import load_config
 from tests.surfaces.http.v1._whole import Whole
 from tests.truth.records import contract_text
@@ -46,22 +42,6 @@ def _client(whole: Whole, by: str = "operator") -> Client:
 
 def _never(_seconds: float) -> None:
     raise AssertionError("nothing was to be sent again")
-
-
-def test_there_is_a_method_for_every_call_on_both_clients(whole: Whole) -> None:
-    called, awaited = _client(whole), AsyncClient(_URL, key="k")
-    bulk, streamed = {"observe_many", "evaluate_many", "report_many"}, {"events"}
-    table = {one.python_name for one in TABLE if one.route is not None and not isinstance(one, Bulk | Stream)}
-    made = {name for name, one in vars(calls).items() if getattr(one, "__module__", "") == calls.__name__}
-    names = {name for name in (*made, *table) if not name.startswith("_")}
-    for client in (called, awaited):
-        assert {name for name in dir(client) if not name.startswith("_")} == names | bulk | streamed | {
-            "close",
-            "perform",
-        }
-    # `why` is no route of the list.
-    routed = [one for one in TABLE if one.route is not None]
-    assert len(names - {"why"} | bulk) == len(V1) + len(routed)
 
 
 def test_the_client_and_a_node_have_one_name_for_one_journey(whole: Whole) -> None:

@@ -12,9 +12,12 @@ import pytest
 import assay
 from assay.identity.errors import RoleMissingError
 from assay.kernel.cloudevent import CloudEvent
+from assay.operations.node import EVENTS_FOLLOW
+from assay.operations.parse import parse_request
 from assay.surfaces.client import UnreachableNodeError
 from assay.surfaces.client.errors import ForeignAnswerError
 from assay.surfaces.client.following import Following
+from assay.surfaces.client.render import render_call
 from assay.wiring import open_node
 from tests.surfaces.http.served import issue, make_node, serving
 
@@ -92,8 +95,13 @@ def test_a_node_that_stays_away_is_given_up_after_a_few_attempts() -> None:
     assert len(waited) == 3
 
 
+def _following(**given: object) -> Following:
+    call = render_call(EVENTS_FOLLOW, parse_request(EVENTS_FOLLOW, given))
+    return Following(call, EVENTS_FOLLOW.item, retries=1)
+
+
 def test_half_an_event_moves_no_place_and_is_asked_for_again() -> None:
-    following = Following(after=None, types=(), retries=1)
+    following = _following()
     assert "last-event-id" not in following.headers
     told = [following.take(line) for line in (": alive", "id: 6", "", *_event(7), "id: 8", "data: {")]
     assert [one.id for one in told if one is not None] == ["7"]
@@ -103,8 +111,8 @@ def test_half_an_event_moves_no_place_and_is_asked_for_again() -> None:
 
 
 def test_what_is_no_event_of_a_node_is_refused() -> None:
-    following = Following(after=3, types=["a", "b"], retries=1)
-    assert following.query == {"after": "3", "types": "a,b"}
+    following = _following(after=3, types=["a", "b"])
+    assert following.query == {"after": "3", "types": ["a", "b"]}
     following.take('data: {"hello": 1}')
     with pytest.raises(ForeignAnswerError):
         following.take("")

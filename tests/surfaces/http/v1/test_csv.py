@@ -6,10 +6,10 @@ import re
 
 import pytest
 
+from assay.flows.csv_text import columns_of
 from assay.operations.kinds import Listing
 from assay.operations.table import TABLE
 from assay.registry.discover import ServiceEntry
-from assay.surfaces.csv_text import columns_of
 from assay.surfaces.http.v1.derive import derive_routes
 from assay.surfaces.http.v1.routes import V1
 from tests.surfaces.http._house import refused

@@ -1,16 +1,24 @@
 """The auditor's report over HTTP: for whoever may read the ledger, and byte for byte what the command writes."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 
+from assay.flows.errors.ledger import ReportSizeError
 from assay.flows.ledger.check_report import check_report, parse_report
-from assay.flows.ledger.report_period import ReportScope, report_period
+from assay.flows.ledger.report import MakeReport, parse_day
+from assay.flows.ledger.report_page import MEDIA_TYPES, ReportForm, render_form
+from assay.flows.ledger.report_period import SERVED_BYTES, ReportScope, report_period
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
+from assay.identity.caller import local_caller
 from assay.kernel.instant import Instant, parse_instant, render_instant
 from assay.kernel.key import parse_anchors
+from assay.operations.dispatch import Dispatcher
+from assay.operations.problem import status_of
+from assay.operations.table import BY_NAME
 from assay.surfaces.client import Client
-from assay.surfaces.http.v1 import reports
-from assay.surfaces.report_form import MEDIA_TYPES, ReportForm, parse_day, render_form
+from assay.surfaces.http.desk import Desk
 from tests.flows._node import TENANT
 from tests.surfaces.http._house import refused
 from tests.surfaces.http.v1._whole import Whole
@@ -41,7 +49,7 @@ def test_the_bytes_are_those_of_the_command(whole: Whole, form: ReportForm) -> N
 def test_the_json_of_it_is_verified_with_nothing_but_a_key(whole: Whole) -> None:
     start, end = _covered(whole)
     client = Client("http://testserver.local", key=whole.keys["operator"], http=whole.client)
-    content = client.report(render_instant(start), render_instant(end), form="json")
+    content = client.report(render_instant(start), to=render_instant(end), format="json")
     finding = check_report(parse_report(content), parse_anchors([whole.tools.founder]))
     assert finding.holds, finding
 
@@ -56,11 +64,16 @@ def test_a_rule_and_a_subject_narrow_it(whole: Whole) -> None:
     assert all("r1" in row["rules"] for row in one)
 
 
-def test_one_that_is_longer_than_a_server_makes_is_refused(whole: Whole, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_is_longer_than_a_server_makes_is_refused(whole: Whole) -> None:
     start, end = _covered(whole)
-    monkeypatch.setattr(reports, "SERVED_BYTES", 100)
-    told = whole.get(f"{_REPORTS}?from={render_instant(start)}&to={render_instant(end)}")
-    refused(told, 413, "report.size")
+    desk: Desk = whole.client.app.state.desk
+    assert desk.tools.most_report_bytes == SERVED_BYTES
+    small = Dispatcher(tools=replace(whole.tools, most_report_bytes=100))
+    caller = local_caller(TENANT, at=whole.clock.now())
+    request = MakeReport(from_at=render_instant(start), to=render_instant(end))
+    with pytest.raises(ReportSizeError) as caught:
+        small(BY_NAME["report.make"], caller, request)
+    assert status_of(caught.value) == 413
 
 
 def test_it_is_for_auditors_and_operators_of_the_tenant(whole: Whole) -> None:
@@ -68,9 +81,8 @@ def test_it_is_for_auditors_and_operators_of_the_tenant(whole: Whole) -> None:
     refused(whole.get(asked, "rita"), 403, "identity.role")
     refused(whole.get(asked, "narrow"), 403, "identity.scope")
     refused(whole.client.get(asked), 401, "identity.not_signed_in")
-    refused(whole.get(f"{asked}&tenant=other"), 404, "identity.other_tenant")
     _covered(whole)
-    assert whole.get(f"{asked}&tenant={TENANT}").status_code == 200
+    assert whole.get(asked).status_code == 200
 
 
 def test_what_no_checkpoint_covers_is_not_reported(whole: Whole) -> None:

@@ -20,7 +20,7 @@ from assay.flows.errors import NotFoundError
 from assay.flows.request import BulkLine, Content, FieldProblem, FieldsError, encode_result
 from assay.identity.caller import Caller
 from assay.operations.dispatch import Outcome
-from assay.operations.kinds import Bulk, Listing, Operation, Place
+from assay.operations.kinds import Bulk, Listing, Operation, Place, Stream, declared_field
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import described, operation, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
@@ -41,8 +41,8 @@ _BULK = {
 
 
 def derive_routes(operations: Iterable[Operation]) -> list[HTTPRouteHandler]:
-    """One route for each operation that has one."""
-    return [_route(one) for one in operations if one.route is not None]
+    """One route for each operation that has one; those of streams are in `events`."""
+    return [_route(one) for one in operations if one.route is not None and not isinstance(one, Stream)]
 
 
 def opt_of(one: Operation) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _route(one: Operation) -> HTTPRouteHandler:
     if isinstance(one, Bulk):
         return _bulk_route(one)
 
-    async def handle(request: Request[Any, Any, Any], desk: GivenDesk) -> Response[bytes]:
+    async def handle(request: Request[Any, Any, Any], desk: GivenDesk) -> Response[Any]:
         return await _answer(one, request, desk)
 
     handle.__name__ = one.name.replace(".", "_").replace(":", "_")
@@ -119,7 +119,7 @@ def _litestar_path(one: Operation) -> str:
     return path
 
 
-async def _answer(one: Operation, request: Request[Any, Any, Any], desk: Desk) -> Response[bytes]:
+async def _answer(one: Operation, request: Request[Any, Any, Any], desk: Desk) -> Response[Any]:
     caller: Caller = anonymous(request, desk) if one.is_open else request.scope["user"]
     key = find_key(request) if one.writes else None
     asked = await _read(one, request)
@@ -186,7 +186,7 @@ def _values(part: Struct) -> dict[str, Any]:
     return {name: getattr(part, name) for name in part.__struct_fields__}
 
 
-def _rendered(one: Operation, request: Request[Any, Any, Any], outcome: Outcome) -> Response[bytes]:
+def _rendered(one: Operation, request: Request[Any, Any, Any], outcome: Outcome) -> Response[Any]:
     value = outcome.value
     if isinstance(value, Content):
         return answer_content(request, value, status=_CREATED if one.writes and outcome.is_new else _OK)
@@ -251,7 +251,7 @@ def _with_form(query: type[Struct] | None) -> type[Struct]:
     """A list may also be asked for as CSV."""
     if query is None:
         return FormQuery
-    declared = [(info.name, info.type, info.default) for info in msgspec.structs.fields(query)]
+    declared = [declared_field(info) for info in msgspec.structs.fields(query)]
     return msgspec.defstruct(query.__name__, declared, bases=(FormQuery,), kw_only=True)
 
 

@@ -1,17 +1,18 @@
 """Single things: each with an ETag, 304 for whoever holds it already, kept for ever where it never changes."""
 
+from collections.abc import AsyncGenerator, Callable
 from functools import cache
 from typing import Any, get_args, get_type_hints
 from urllib.parse import urlencode
 
 import msgspec
 from litestar import Request
-from litestar.response import Response
+from litestar.response import Response, Stream
 from msgspec import Struct
 
+from assay.flows.csv_text import CSV, render_rows
 from assay.flows.request import Content, PreconditionError, encode_result, etag_of
 from assay.surfaces.credential import VARY
-from assay.surfaces.csv_text import CSV, render_rows
 
 JSON = "application/json"
 # The answer depends on who asks, so a shared cache must not keep it; a private one may.
@@ -20,6 +21,8 @@ IMMUTABLE = {"cache-control": "private, max-age=31536000, immutable", **_VARY}
 CHANGING = {"cache-control": "private, no-cache", **_VARY}
 _PAGE = {"cache-control": "no-store", "vary": "accept"}
 _CSV = "text/csv"
+_PIECE = 64 * 1024
+_LARGE = 1024 * 1024
 
 
 def answer_value(value: object) -> Response[bytes]:
@@ -37,15 +40,26 @@ def answer_page(request: Request[Any, Any, Any], page: Struct, item: type[Struct
     return Response(text.encode(), media_type=CSV, headers={**_PAGE, **link})
 
 
-def answer_content(request: Request[Any, Any, Any], content: Content, *, status: int) -> Response[bytes]:
+def answer_content(request: Request[Any, Any, Any], content: Content, *, status: int) -> Response[Any]:
     """A document of its own: its exact bytes, with the caching that it allows."""
     tag = etag_of(content.body) if content.etag is None else f'"{content.etag}"'
-    headers = {**(IMMUTABLE if content.is_immutable else CHANGING), "etag": tag}
+    headers = {**(IMMUTABLE if content.is_immutable else CHANGING), "etag": tag, **content.headers}
     if holds_already(request, tag):
         return Response(b"", status_code=304, media_type=content.media_type, headers=headers)
     if content.filename is not None:
         headers["content-disposition"] = f'attachment; filename="{content.filename}"'
+    if len(content.body) > _LARGE:
+        # A slow reader holds the document itself, and no second copy of it in a socket's buffer.
+        return Stream(_pieces(content.body), status_code=status, media_type=content.media_type, headers=headers)
     return Response(content.body, status_code=status, media_type=content.media_type, headers=headers)
+
+
+def _pieces(content: bytes) -> Callable[[], AsyncGenerator[bytes, None]]:
+    async def send() -> AsyncGenerator[bytes, None]:
+        for start in range(0, len(content), _PIECE):
+            yield content[start : start + _PIECE]
+
+    return send
 
 
 def wants_csv(request: Request[Any, Any, Any]) -> bool:

@@ -8,7 +8,6 @@ from assay.surfaces.http.v1 import (
     contracts,
     evidence,
     exports,
-    reports,
     truth,
     verdicts,
 )
@@ -45,5 +44,4 @@ V1: tuple[ControllerRouterHandler, ...] = (
     claims.show_bundle,
     claims.resume_bundle,
     evidence.attach_content,
-    reports.show_report,
 )

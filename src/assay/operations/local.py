@@ -1,0 +1,62 @@
+"""What only the node's own machine can do, or needs no node: commands and methods without a route.
+
+Files and keys of the folder, servers, offline checks of documents, the demonstration, and loops over operations.
+"""
+
+from assay.operations.kinds import Local
+
+_BEGIN = (
+    Local(name="node.init", command="init", summary="Make a folder into a node: keys, configuration, database."),
+    Local(name="node.demo", command="demo", summary="See every room work, and all of it verified offline."),
+    Local(name="node.examine", command="doctor", summary="Examine the folder, the database and the keys."),
+    Local(name="node.serve", command="serve", summary="Serve the HTTP interface."),
+    Local(name="node.operations", command="operations", summary="List every operation with its doors."),
+    Local(name="node.completion", command="completion", summary="Print the completion script of a shell."),
+    Local(name="node.back_up", command="backup", summary="Write a signed, portable archive of the node."),
+    Local(name="node.restore", command="restore", summary="Make a node from an archive, verified before it counts."),
+    Local(name="tools.serve", command="mcp", summary="Serve the tools to agents, over stdio or HTTP."),
+)
+_LEDGER = (
+    Local(
+        name="proof.verify_offline",
+        command="verify",
+        method="verify",
+        summary="Verify a proof offline, with nothing but a key that you trust.",
+    ),
+    Local(
+        name="ledger.verify_here",
+        command="ledger verify",
+        summary="Verify the ledger in the folder's own database, with every core; no server is believed.",
+    ),
+    Local(name="ledger.export", command="ledger export", summary="Write the ledger to files: entries, tiles, bundles."),
+    Local(name="ledger.watch", command="ledger watch", summary="Print new entries; reads `entries.list` again."),
+    Local(name="json.canonicalize", command="canonical", summary="Print the canonical bytes of a JSON text."),
+    Local(name="witness.init", command="witness init", summary="Make the key and the folder of a witness."),
+    Local(name="witness.serve", command="witness serve", summary="Cosign checkpoints of other nodes over HTTP."),
+    Local(name="witness.show", command="witness show", summary="Show the checkpoints that a witness cosigned."),
+    Local(name="witness.trust", command="witness trust", summary="Make the key of a log known to a witness."),
+    Local(name="node_keys.list", command="key list", summary="List the node's own keys and their validity."),
+    Local(name="node_key.rotate", command="key rotate", summary="Replace a key file of the node by a new one."),
+    Local(name="anchor.add", command="key trust add", summary="Add a trust anchor to assay.toml."),
+    Local(name="anchors.list", command="key trust list", summary="List the trust anchors of assay.toml."),
+)
+_REGISTRY = (
+    Local(name="codex.lint", command="service lint", summary="List every problem of a codex.json."),
+    Local(name="codex.sign", command="service sign", summary="Sign a codex.json with the service's own key."),
+    Local(name="codex.card", command="service card", summary="Print the agent card of a codex.json."),
+    Local(name="service.check", command="check", summary="Check a running service by rule, and attack it if asked to."),
+    Local(name="code.scan", command="proof scan", summary="Find which certified rules some code says it implements."),
+)
+_PYTHON = (
+    Local(name="node.open", method="aio", summary="The same node for an event loop."),
+    Local(name="node.close", method="close", summary="Let go of database, keys and models."),
+    Local(name="node.act_as", method="acting", summary="The operations for another credential."),
+    Local(name="events.subscribe", method="subscribe", summary="Call a function with every event, in this process."),
+    Local(name="events.subscribers", method="subscribers", summary="Show how each subscriber is doing."),
+    Local(name="note.submit", method="submit_note", summary="Append a note without waiting for its commit."),
+    Local(name="answerers.add", method="answers", summary="Register a function that answers a kind of question."),
+    Local(name="strands.add", method="strand", summary="Register a strand of knowledge."),
+    Local(name="operation.perform", method="perform_named", summary="Perform an operation by its name."),
+)
+
+LOCAL: tuple[Local, ...] = (*_BEGIN, *_LEDGER, *_REGISTRY, *_PYTHON)
