@@ -59,7 +59,7 @@ def test_every_list_answers_with_its_rows_as_csv(whole: Whole) -> None:
     whole.post(f"{_PREFIX}/states/{_seen(whole)}/compile", None)
     whole.post(f"{_PREFIX}/outcomes", whole.outcome(query_context="listed"), "bell")
     paths, document = _lists(whole), whole.client.get("/openapi.json").json()["paths"]
-    assert len(paths) == 33
+    assert len(paths) == len(set(paths)) > 30
     for path in paths:
         place = _asked(whole, path)
         told = whole.get(place, "omar", accept="text/csv")
