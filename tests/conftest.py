@@ -85,3 +85,9 @@ def postgres_cluster() -> Iterator[PostgresCluster]:
 def _refuse(*_arguments: object, **_options: object) -> Never:
     message = "a room test may not open a socket or sleep"
     raise AssertionError(message)
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Know `cache_dir` also where the cache is switched off, so that strict configuration holds there too."""
+    if not pluginmanager.hasplugin("cacheprovider"):
+        parser.addini("cache_dir", "where the cache lies; not used without its plugin")
