@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
@@ -35,11 +35,14 @@ if TYPE_CHECKING:
     from assay.flows.identity.api_keys import AddedSigningKey, IssuedKey, ListedApiKey
     from assay.flows.identity.principals import AmendedPrincipal, NameErasure, PasswordSet, PrincipalView
     from assay.flows.identity.sessions import LoggedIn, Who
+    from assay.flows.ledger.audit_mark import AuditReport
     from assay.flows.ledger.entries import EntryItem, ErasedEntry
     from assay.flows.ledger.proofs import CheckpointItem, EntryProofForm, IndexItem, NewIndexes
+    from assay.flows.ledger.report_page import ReportForm
     from assay.flows.permits.permits import PermitView, SignedPermit
     from assay.flows.registry.service_keys import KnownKey
     from assay.flows.registry.services import FoundServices, ServiceView
+    from assay.flows.request import BulkLine
     from assay.flows.review.act_review import Acted, PreparedAct
     from assay.flows.review.answer_bulk import BulkReport, Pick
     from assay.flows.review.answer_desk import DeskAnswer, PreparedAnswer
@@ -54,7 +57,10 @@ if TYPE_CHECKING:
     from assay.identity.risk import RiskTier
     from assay.identity.session import SessionRevocation
     from assay.identity.signing_key import SigningKeyEnd
+    from assay.kernel.check_bundle import Finding
+    from assay.kernel.cloudevent import CloudEvent
     from assay.kernel.ledger import Receipt
+    from assay.operations.access import PermittedOperation
     from assay.permits.permit import Effect, PermitState
     from assay.ports.delivery_store import ReportingSession
     from assay.ports.registry_store import RegisteredKey, RevokedKey
@@ -80,6 +86,14 @@ class AsyncCalls:
 
     def _walk(self, operation: str, given: Mapping[str, Any]) -> AsyncIterator[Any]:
         """Iterate over all items of a list, page by page."""
+        raise NotImplementedError(operation)
+
+    def _each(self, operation: str, records: Iterable[Given]) -> AsyncIterator[BulkLine]:
+        """Send records in batches; iterate over the result of each, in order."""
+        raise NotImplementedError(operation)
+
+    def _follow(self, operation: str, given: Mapping[str, Any]) -> AsyncIterator[Any]:
+        """Iterate over the items of a stream without end."""
         raise NotImplementedError(operation)
 
     async def log_in(self, principal_id: str, *, password: str, lifetime_seconds: int = 900) -> LoggedIn:
@@ -690,6 +704,10 @@ class AsyncCalls:
         )
         return result
 
+    def report_many(self, records: Iterable[Given]) -> AsyncIterator[BulkLine]:
+        """Report outcomes in lines, in one commit; each line is counted or refused by itself, in order."""
+        return self._each("outcomes.report", records)
+
     async def forward_outcome(self, signal: Given, *, idempotency_key: str | None = None) -> Forwarded:
         """Forward an outcome of a peer (PRAMANA 13.2); its rule ids are translated as agreed."""
         result: Forwarded = await self._perform(
@@ -944,6 +962,10 @@ class AsyncCalls:
         result: Receipt = await self._perform("note.append", drop_absent(note=note, personal=personal))
         return result
 
+    def append_many(self, records: Iterable[Given]) -> AsyncIterator[BulkLine]:
+        """Append notes in lines; each is on disk or refused by itself, in order, and many share a commit."""
+        return self._each("notes.append", records)
+
     async def erase(self, sequence: int, *, reason: str, pointers: Sequence[str] = ()) -> ErasedEntry:
         """Erase the personal values of an entry, or the evidence it attached: all, or what is named."""
         result: ErasedEntry = await self._perform(
@@ -963,6 +985,43 @@ class AsyncCalls:
     async def sign_checkpoint(self) -> CheckpointItem:
         """Sign a checkpoint of the whole ledger as it is now, and ask the witnesses to sign it."""
         result: CheckpointItem = await self._perform("checkpoint.sign", drop_absent())
+        return result
+
+    async def audit(self, *, full: bool = False, sample: int = 0) -> AuditReport:
+        """Verify the tenant's ledger: every hash, link, column, tile, checkpoint, and the checkpoint kept outside."""
+        result: AuditReport = await self._perform("ledger.verify", drop_absent(full=full, sample=sample))
+        return result
+
+    async def verify_proof(
+        self,
+        *,
+        proof: str | None = None,
+        proof_base64: str | None = None,
+        entry: str | None = None,
+        trust: Sequence[str] = (),
+        origin: str | None = None,
+    ) -> Finding:
+        """Verify a proof of any form with nothing but keys to believe; every check says what it found."""
+        result: Finding = await self._perform(
+            "proof.verify", drop_absent(proof=proof, proof_base64=proof_base64, entry=entry, trust=trust, origin=origin)
+        )
+        return result
+
+    async def report(
+        self,
+        from_at: str,
+        *,
+        to: str | None = None,
+        rule: str | None = None,
+        subject: str | None = None,
+        every_kind: bool = False,
+        format: ReportForm | str = "html",
+    ) -> bytes:
+        """Report what was decided in a period: on what, by whom, why, and the proof of each entry."""
+        result: bytes = await self._perform(
+            "report.make",
+            drop_absent(from_at=from_at, to=to, rule=rule, subject=subject, every_kind=every_kind, format=format),
+        )
         return result
 
     async def prove_entry(
@@ -991,3 +1050,11 @@ class AsyncCalls:
         """Index the entries that no index covers yet, and log the root of each index."""
         result: NewIndexes = await self._perform("index.seal", drop_absent())
         return result
+
+    def events(self, *, after: int | None = None, types: Sequence[str] = ()) -> AsyncIterator[CloudEvent]:
+        """Follow the tenant's events: at least once, in order, after a position or from now on."""
+        return self._follow("events.follow", drop_absent(after=after, types=types))
+
+    def permitted_operations(self, *, limit: int = 100) -> AsyncIterator[PermittedOperation]:
+        """List the operations that the caller may perform now, by name."""
+        return self._walk("operations.permitted", drop_absent(limit=limit))

@@ -42,7 +42,9 @@ def verify_ledger(tools: Tools, caller: Caller, request: VerifyLedger) -> AuditR
     Where it does not hold, the first bad entry and the last good checkpoint are named. A signed mark is left beside
     the keys, from which the next verification goes on; none where the folder cannot be written to.
     """
-    return audit_ledger(tools, caller.tenant_id, full=request.full, leave_mark=tools.marks.can_store(), sample=request.sample)
+    return audit_ledger(
+        tools, caller.tenant_id, full=request.full, leave_mark=tools.marks.can_store(), sample=request.sample
+    )
 
 
 def verify_proof(tools: Tools, caller: Caller, request: VerifyProof) -> Finding:

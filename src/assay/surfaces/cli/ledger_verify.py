@@ -73,6 +73,12 @@ def _workers(home: Path, entries: int) -> "Iterator[Workers | None]":
         yield Workers(pool, FolderReader(home))
 
 
+def _when(report: "AuditReport") -> str:
+    from assay.kernel.instant import render_instant
+
+    return "never" if report.everything_at is None else render_instant(report.everything_at)
+
+
 def _report_text(report: "AuditReport") -> str:
     checkpoint = "none" if report.last_good_checkpoint is None else f"over {report.last_good_checkpoint} entries"
     lines = [
