@@ -47,13 +47,15 @@ class KeyConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where each private key is: a file (relative to the folder), or `pkcs11:TOKEN/KEY` with the module beside it.
 
     `truth` may also be a shared secret, `hmac:FILE`: its states are `local_hmac`, which only its holders can verify.
-    A node that was founded before it could compile truth has no `truth` key until one is added.
+    A node that was founded before it could compile truth has no `truth` key until one is added. `credentials` is
+    the key of the MACs over stored credentials; a node founded before there were any gets `keys/credentials.key`.
     """
 
     ledger: str = "keys/ledger.key"
     review: str = "keys/review.key"
     transcript: str = "keys/transcript.key"
     truth: str | None = None
+    credentials: str | None = None
     pkcs11_module: str | None = None
 
     def places(self) -> dict[str, str]:

@@ -9,6 +9,7 @@ from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord, ApiKeyRevocati
 from assay.identity.principal import Principal
 from assay.identity.session import SessionId, SessionRecord, SessionRevocation
 from assay.kernel.ids import PrincipalId, TenantId
+from assay.ports.credential_seal import StoredCredential
 
 Credential = ApiKeyRecord | PasswordRecord | SessionRecord
 Revocation = ApiKeyRevocation | SessionRevocation
@@ -24,7 +25,10 @@ class RecordedPrincipal(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class IdentityStore(Protocol):
-    """A version, credential or revocation that is already there is refused with `store.conflict`."""
+    """A version, credential or revocation that is already there is refused with `store.conflict`.
+
+    A credential whose MAC does not hold is `store.damaged_record`: it is never returned.
+    """
 
     def add_principal(self, principal: Principal, sequence_number: int) -> None:
         """Add version 1, or the version after the latest; any other is `store.conflict`.
@@ -61,6 +65,14 @@ class IdentityStore(Protocol):
 
     def credential_log(self, tenant_id: TenantId) -> Iterator[Credential]:
         """Every credential of everybody, in no order, streamed; so is `revocation_log`."""
+        ...
+
+    def stored_credentials(self) -> Iterator[StoredCredential]:
+        """The rows of every credential of every tenant, streamed, whether their MACs hold or not."""
+        ...
+
+    def broken_credentials(self, tenant_id: TenantId) -> Iterator[str]:
+        """The ids of credentials whose MAC does not hold; a key that is not here is `key.file_missing`."""
         ...
 
     def revocation_log(self, tenant_id: TenantId) -> Iterator[Revocation]: ...

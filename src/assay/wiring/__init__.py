@@ -19,8 +19,10 @@ from assay.adapters.absent_key import AbsentKey
 from assay.adapters.argon2_password import Argon2Passwords
 from assay.adapters.checkpoint_folder import CheckpointFolder
 from assay.adapters.clock import OsEntropy, SystemClock
+from assay.adapters.credential_seal import AbsentSeal, introduce_seal, load_old, make_seal
 from assay.adapters.folder_memory import FolderMemory
 from assay.adapters.key_places import TOKEN_PREFIX, KeyPlaces
+from assay.adapters.keyfile import KeyFileMissingError
 from assay.adapters.latch_file import LatchFile
 from assay.adapters.learn_types import learn_types
 from assay.adapters.node_folder import StagedFolder
@@ -38,6 +40,7 @@ from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import KeyId, parse_key_id, parse_tenant_id
 from assay.kernel.instant import Instant
 from assay.kernel.key import KeyPurpose, parse_anchors, parse_public_key
+from assay.ports.credential_seal import CredentialSeal
 from assay.ports.database import Database, Unit
 from assay.ports.signer import Signer
 from assay.ports.witness import Witness
@@ -91,6 +94,8 @@ __all__ = [
 
 CONFIG_FILE = "assay.toml"
 KEY_NAMES = ("ledger", "review", "transcript", "truth")
+# Where the key of the MACs over credentials is, unless the configuration says otherwise.
+CREDENTIALS_PLACE = "keys/credentials.key"
 T = TypeVar("T")
 _DATABASE_VARIABLE = "ASSAY_DATABASE_URL"
 _PIN_VARIABLE = "ASSAY_PKCS11_PIN"
@@ -142,7 +147,7 @@ def init_node(
         (staged.path / "keys").mkdir(mode=0o700)
         places = _new_places(token)
         with _key_places(staged.path, token.module if token else None, os.environ) as keys:
-            founder = {name: keys.create(places[name]).key_id for name in KEY_NAMES}["ledger"]
+            founder = {name: keys.create(places[name]).key_id for name in (*KEY_NAMES, "credentials")}["ledger"]
         # Without a name of the operator's choice the log is named by its first key: unique, and promising nothing.
         name = origin or f"assay-{founder.removeprefix('sha256:')[:16]}"
         text = _config_text(name, founder, tenant, database or "sqlite:assay.db", places, token)
@@ -180,10 +185,42 @@ def _opened(
     with ExitStack() as stack:
         opened = keys or stack.enter_context(open_keys(folder, config))
         # Keys first: a node that cannot sign must not take the writer's place.
-        signers = {name: opened.load(place) for name, place in config.keys.places().items()}
-        database = open_database(folder, config, at=SystemClock().now(), writable=writable, is_new=is_new)
+        signers = {
+            name: _load_key(opened, name, place, writable=writable) for name, place in config.keys.places().items()
+        }
+        seal = _load_seal(folder, config, opened, writable=writable)
+        database = open_database(folder, config, at=SystemClock().now(), writable=writable, is_new=is_new, seal=seal)
         stack.callback(database.close)
         yield plug_trainer(_tools(folder, config, database, signers), config, folder), config, opened
+
+
+def _load_key(keys: KeyPlaces, name: str, place: str, *, writable: bool) -> Signer:
+    """A folder without its keys, such as a restored backup, can be read, verified and exported: nothing there signs."""
+    try:
+        return keys.load(place)
+    except KeyFileMissingError:
+        if writable:
+            raise
+        return AbsentKey(name)
+
+
+def _load_seal(folder: Path, config: Config, keys: KeyPlaces, *, writable: bool) -> CredentialSeal:
+    place = config.keys.credentials or CREDENTIALS_PLACE
+    path = folder / place
+    try:
+        return make_seal(keys.load(place), load_old(path))
+    except KeyFileMissingError:
+        if not writable:
+            return AbsentSeal(place)
+        if config.keys.credentials is not None:
+            raise
+    # Founded before there were MACs. The database is opened once without them, to make those of what it has.
+    database = open_database(folder, config, at=SystemClock().now(), writable=True)
+    try:
+        stored = database.read(lambda unit: tuple(unit.identity.stored_credentials()))
+    finally:
+        database.close()
+    return introduce_seal(path, lambda new: keys.create(str(new.relative_to(folder))), stored)
 
 
 def _finder(config: Config, keys: KeyPlaces) -> Callable[[KeyPurpose, KeyId], str | None]:
@@ -260,20 +297,28 @@ def _key_places(folder: Path, module: str | None, environment: Mapping[str, str]
 
 def _new_places(token: TokenChoice | None) -> dict[str, str]:
     if token is None:
-        return {name: f"keys/{name}.key" for name in KEY_NAMES}
+        return {name: f"keys/{name}.key" for name in (*KEY_NAMES, "credentials")}
     # Several nodes may share a token, and an earlier attempt may have left keys there.
     stem = f"assay-{OsEntropy().token(4).hex()}"
-    return {name: f"{TOKEN_PREFIX}{token.label}/{stem}-{name}" for name in KEY_NAMES}
+    return {name: f"{TOKEN_PREFIX}{token.label}/{stem}-{name}" for name in (*KEY_NAMES, "credentials")}
 
 
-def open_database(folder: Path, config: Config, *, at: Instant, writable: bool, is_new: bool = False) -> Database:
+def open_database(
+    folder: Path,
+    config: Config,
+    *,
+    at: Instant,
+    writable: bool,
+    is_new: bool = False,
+    seal: CredentialSeal | None = None,
+) -> Database:
     url = config.database.url
     if url.startswith("sqlite:"):
         path = folder / url.removeprefix("sqlite:")
-        return SqliteDatabase(path, PROJECTOR, at=at, writable=writable, must_exist=not is_new)
+        return SqliteDatabase(path, PROJECTOR, at=at, writable=writable, seal=seal, must_exist=not is_new)
     from assay.adapters.postgres.database import PostgresDatabase  # noqa: PLC0415 - an extra, loaded when chosen
 
-    return PostgresDatabase(url, PROJECTOR, at=at, writable=writable)
+    return PostgresDatabase(url, PROJECTOR, at=at, writable=writable, seal=seal)
 
 
 class FolderReader(NamedTuple):
@@ -283,11 +328,13 @@ class FolderReader(NamedTuple):
 
     def read(self, work: Callable[[Unit], T]) -> T:
         config = load_config(self.folder)
-        database = open_database(self.folder, config, at=SystemClock().now(), writable=False)
-        try:
-            return database.read(work)
-        finally:
-            database.close()
+        with open_keys(self.folder, config) as keys:
+            seal = _load_seal(self.folder, config, keys, writable=False)
+            database = open_database(self.folder, config, at=SystemClock().now(), writable=False, seal=seal)
+            try:
+                return database.read(work)
+            finally:
+                database.close()
 
 
 def _witnesses(config: Config) -> tuple[Witness, ...]:
@@ -328,6 +375,7 @@ ledger = {said(places["ledger"])}
 review = {said(places["review"])}
 transcript = {said(places["transcript"])}
 truth = {said(places["truth"])}
+credentials = {said(places["credentials"])}
 {module}
 [trust]
 anchors = []            # public keys or key ids you trust; nobody is trusted by default

@@ -27,6 +27,7 @@ from assay.adapters.sql.unit import SqlUnit
 from assay.adapters.waiting import Waiting
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, Receipt, prepare, size_of
+from assay.ports.credential_seal import CredentialSeal
 from assay.ports.database import DatabaseFacts, Unit
 from assay.ports.projection import Projector
 
@@ -44,17 +45,19 @@ class PostgresDatabase:
         *,
         at: Instant | None = None,  # noqa: ARG002 - every database is opened alike; here `provision` dates the schema
         writable: bool = True,
+        seal: CredentialSeal | None = None,
         unsafe_durability_off: bool = False,
         unsafe_strong_role: bool = False,
     ) -> None:
         """Open, check version, settings and role, and when writable fence others and start the writer.
 
-        `projector` says which rows follow from which entries.
+        `projector` says which rows follow from which entries, `seal` makes and checks the MACs of credentials.
 
         `unsafe_durability_off` gives up durability, `unsafe_strong_role` the promise that this process cannot rewrite
         the ledger; neither belongs in production.
         """
         self._projector = projector
+        self._seal = seal
         self._cache = RowCache()
         self._subscribers = Subscribers()
         self._readers = Readers(dsn)
@@ -85,7 +88,7 @@ class PostgresDatabase:
 
     def read(self, work: Callable[[Unit], T]) -> T:
         self._require_open()
-        return self._readers.use(lambda session: work(SqlUnit(session, None, self._projector, self._cache)))
+        return self._readers.use(lambda session: work(SqlUnit(session, None, self._projector, self._cache, self._seal)))
 
     def subscribe(self, notify: Notify) -> Callable[[], None]:
         return self._subscribers.add(notify)
@@ -136,6 +139,7 @@ class PostgresDatabase:
             self._subscribers,
             self._projector,
             self._cache,
+            seal=self._seal,
             holder=f"{platform.node()} pid {os.getpid()}",
         )
         self._commits = GroupCommit(engine)

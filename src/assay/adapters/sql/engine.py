@@ -16,6 +16,7 @@ from assay.adapters.sql.unit import SqlUnit
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import Prepared, Receipt
+from assay.ports.credential_seal import CredentialSeal
 from assay.ports.database import Unit
 from assay.ports.projection import Projector
 
@@ -72,13 +73,14 @@ class SqlEngine:
         cache: RowCache,
         *,
         holder: str,
+        seal: CredentialSeal | None = None,
     ) -> None:
         self._session = session
         self._transactions = transactions
         self._subscribers = subscribers
         self._projector = projector
         self._chains = Chains(holder)
-        self._unit: Unit = SqlUnit(session, self._chains, projector, cache)
+        self._unit: Unit = SqlUnit(session, self._chains, projector, cache, seal)
         self._news: dict[TenantId, int] = {}
         self._is_broken = False
 

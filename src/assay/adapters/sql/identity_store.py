@@ -1,6 +1,7 @@
 """Principals, credentials and revocations in SQL."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ from assay.identity.errors import InvalidPrincipalError
 from assay.identity.principal import Principal
 from assay.identity.session import SessionId, SessionRecord, SessionRevocation
 from assay.kernel.ids import PrincipalId, TenantId
+from assay.ports.credential_seal import CredentialSeal, StoredCredential
 from assay.ports.damage import DamagedRecordError
 from assay.ports.identity_store import Credential, RecordedPrincipal, Revocation
 
@@ -30,6 +32,9 @@ _NAMED = (
     "SELECT p.record, n.name FROM principal AS p LEFT JOIN principal_name AS n USING (tenant_id, principal_id, version)"
 )
 
+_CREDENTIAL = "SELECT credential_id, kind, tenant_id, principal_id, record FROM credential"
+_MAC = re.compile(r',"mac":"([0-9a-f]{64})"\}\Z', re.ASCII)
+
 # More than any table holds.
 _EVERY = 2**31
 _LATEST = (
@@ -41,8 +46,10 @@ _LATEST = (
 class SqlIdentityStore:
     """Implements `ports.identity_store.IdentityStore`."""
 
-    def __init__(self, session: SqlSession) -> None:
+    def __init__(self, session: SqlSession, seal: CredentialSeal | None = None) -> None:
+        """With a `seal`, credentials are stored with a MAC, and one whose MAC does not hold is never returned."""
         self._session = session
+        self._seal = seal
 
     def add_principal(self, principal: Principal, sequence_number: int) -> None:
         verify_key("principal id", principal.id)
@@ -136,7 +143,33 @@ class SqlIdentityStore:
 
     def credential_log(self, tenant_id: TenantId) -> Iterator[Credential]:
         rows = self._session.stream("SELECT kind, record FROM credential WHERE tenant_id = ?", (tenant_id,))
-        return (read_record(record, _CREDENTIALS[kind]) for kind, record in rows)
+        return (read_record(_split(record)[0], _CREDENTIALS[kind]) for kind, record in rows)
+
+    def stored_credentials(self) -> Iterator[StoredCredential]:
+        return (stored for stored, _ in self._stored("", ()))
+
+    def broken_credentials(self, tenant_id: TenantId) -> Iterator[str]:
+        if self._seal is None:
+            return
+        for stored, mac in self._stored("WHERE tenant_id = ?", (tenant_id,)):
+            if not self._seal.holds(stored, mac):
+                yield stored.credential_id
+
+    def _stored(self, where: str, parameters: tuple[str, ...]) -> Iterator[tuple[StoredCredential, str | None]]:
+        rows = self._session.stream(f"{_CREDENTIAL} {where}", parameters)
+        return (_stored_credential(row) for row in rows)
+
+    def _opened(self, rows: Iterable[Sequence[object]], type_: type[T]) -> tuple[T, ...]:
+        """The records of rows whose MAC holds; another one stops everything."""
+        found: list[T] = []
+        for stored, mac in map(_stored_credential, rows):
+            if self._seal is not None and not self._seal.holds(stored, mac):
+                raise DamagedRecordError(
+                    f"expected the {stored.kind} `{stored.credential_id}` in table `credential` as it was issued,"
+                    " got a row whose MAC does not hold: revoke it and issue another"
+                )
+            found.append(read_record(stored.record, type_))
+        return tuple(found)
 
     def revocation_log(self, tenant_id: TenantId) -> Iterator[Revocation]:
         rows = self._session.stream(
@@ -159,11 +192,11 @@ class SqlIdentityStore:
         found: list[ApiKeyRecord] = []
         for part in in_parts(principal_ids):
             rows = self._session.query(
-                "SELECT record FROM credential WHERE tenant_id = ? AND kind = 'api_key'"  # noqa: S608 - marks
+                f"{_CREDENTIAL} WHERE tenant_id = ? AND kind = 'api_key'"
                 f" AND principal_id IN ({marks(part)}) ORDER BY principal_id, position",
                 (tenant_id, *part),
             )
-            found += [read_record(record, ApiKeyRecord) for (record,) in rows]
+            found += self._opened(rows, ApiKeyRecord)
         return tuple(found)
 
     def api_key_revocations_of(self, prefixes: Iterable[ApiKeyPrefix]) -> tuple[ApiKeyRevocation, ...]:
@@ -224,25 +257,28 @@ class SqlIdentityStore:
                 kind,
                 tenant_id,
                 principal_id,
-                write_record(record),
+                self._sealed(credential_id, kind, tenant_id, principal_id, write_record(record)),
                 tenant_id,
                 principal_id,
                 kind,
             ),
         )
 
-    def _find(self, credential_id: str, kind: str, type_: type[T]) -> T | None:
-        rows = self._session.query(
-            "SELECT record FROM credential WHERE credential_id = ? AND kind = ?", (credential_id, kind)
+    def _sealed(self, credential_id: str, kind: str, tenant_id: str, principal_id: str, record: str) -> str:
+        if self._seal is None:
+            return record
+        stored = StoredCredential(
+            credential_id=credential_id, kind=kind, tenant_id=tenant_id, principal_id=principal_id, record=record
         )
-        return read_record(rows[0][0], type_) if rows else None
+        return f'{record[:-1]},"mac":"{self._seal.mac(stored)}"}}'
+
+    def _find(self, credential_id: str, kind: str, type_: type[T]) -> T | None:
+        rows = self._session.query(f"{_CREDENTIAL} WHERE credential_id = ? AND kind = ?", (credential_id, kind))
+        return next(iter(self._opened(rows, type_)), None)
 
     def _all(self, tenant_id: TenantId, principal_id: PrincipalId, kind: str, type_: type[T]) -> tuple[T, ...]:
-        rows = self._session.query(
-            "SELECT record FROM credential WHERE tenant_id = ? AND principal_id = ? AND kind = ? ORDER BY position",
-            (tenant_id, principal_id, kind),
-        )
-        return tuple(read_record(record, type_) for (record,) in rows)
+        where = "WHERE tenant_id = ? AND principal_id = ? AND kind = ? ORDER BY position"
+        return self._opened(self._session.query(f"{_CREDENTIAL} {where}", (tenant_id, principal_id, kind)), type_)
 
     def _revoke(self, credential_id: str, record: msgspec.Struct) -> None:
         verify_key("credential id", credential_id)
@@ -263,6 +299,21 @@ class SqlIdentityStore:
             "SELECT record FROM revocation WHERE credential_id = ? ORDER BY position", (credential_id,)
         )
         return tuple(read_record(record, type_) for (record,) in rows)
+
+
+def _stored_credential(row: Sequence[object]) -> tuple[StoredCredential, str | None]:
+    credential_id, kind, tenant_id, principal_id, text = map(str, row)
+    record, mac = _split(text)
+    stored = StoredCredential(
+        credential_id=credential_id, kind=kind, tenant_id=tenant_id, principal_id=principal_id, record=record
+    )
+    return stored, mac
+
+
+def _split(text: str) -> tuple[str, str | None]:
+    """The record and its MAC, which is the last member of the JSON; records of 0.1.0 have none."""
+    found = _MAC.search(text)
+    return (text, None) if found is None else (text[: found.start()] + "}", found[1])
 
 
 def _principal(record: str, name: object) -> Principal:

@@ -32,15 +32,24 @@ from assay.adapters.sql.truth_store import SqlTruthStore
 from assay.adapters.sql.verdict_store import SqlVerdictStore
 from assay.adapters.sql.webhook_store import SqlWebhookStore
 from assay.kernel.ledger import Draft, Receipt
+from assay.ports.credential_seal import CredentialSeal
 from assay.ports.projection import Projector
 
 
 class SqlUnit:
     """Implements `ports.database.Unit`; `chains` is None where only reading is allowed."""
 
-    def __init__(self, session: SqlSession, chains: Chains | None, projector: Projector, cache: RowCache) -> None:
+    def __init__(
+        self,
+        session: SqlSession,
+        chains: Chains | None,
+        projector: Projector,
+        cache: RowCache,
+        seal: CredentialSeal | None = None,
+    ) -> None:
         self._session = session
         self._chains = chains
+        self._seal = seal
         self._rows = Rows(session, projector, cache, None if chains is None else chains.find_text)
 
     def record(self, draft: Draft, *rows: Struct) -> Receipt:
@@ -72,7 +81,7 @@ class SqlUnit:
 
     @cached_property
     def identity(self) -> SqlIdentityStore:
-        return SqlIdentityStore(self._session)
+        return SqlIdentityStore(self._session, self._seal)
 
     @cached_property
     def access(self) -> SqlAccessStore:

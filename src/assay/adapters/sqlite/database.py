@@ -32,6 +32,7 @@ from assay.adapters.waiting import Waiting
 from assay.kernel.errors import Error
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, Receipt, prepare, size_of
+from assay.ports.credential_seal import CredentialSeal
 from assay.ports.database import DatabaseFacts, Unit
 from assay.ports.projection import Projector
 
@@ -51,12 +52,13 @@ class SqliteDatabase:
         *,
         at: Instant | None,
         writable: bool = True,
+        seal: CredentialSeal | None = None,
         must_exist: bool = False,
         unsafe_synchronous_off: bool = False,
     ) -> None:
         """Open, and when writable: fence others, bring the schema up to date (`at` dates it), start the writer.
 
-        `projector` says which rows follow from which entries.
+        `projector` says which rows follow from which entries, `seal` makes and checks the MACs of credentials.
 
         `must_exist` is for a database that was made before: SQLite would put an empty one in the place of a file that
         was moved away, and throw away the log beside it, with commits that are nowhere else.
@@ -66,6 +68,7 @@ class SqliteDatabase:
         self._path = path.resolve()
         self._scrubbing = Scrubbing()
         self._projector = projector
+        self._seal = seal
         self._cache = RowCache()
         self._subscribers = Subscribers()
         self._readers: deque[sqlite3.Connection] = deque()
@@ -96,7 +99,7 @@ class SqliteDatabase:
             session = SqliteSession(connection)
             connection.execute("BEGIN")
             try:
-                return work(SqlUnit(session, None, self._projector, self._cache))
+                return work(SqlUnit(session, None, self._projector, self._cache, self._seal))
             finally:
                 session.end_streams()
                 connection.execute("ROLLBACK")
@@ -172,6 +175,7 @@ class SqliteDatabase:
             self._subscribers,
             self._projector,
             self._cache,
+            seal=self._seal,
             holder=f"pid {os.getpid()}",
         )
         self._commits = GroupCommit(engine)

@@ -18,6 +18,7 @@ from assay.identity.credential import ApiKeyRecord, ApiKeyRevocation, PasswordRe
 from assay.identity.session import SessionRecord
 from assay.identity.signing_key import SigningKeyEnd, SigningKeyRecord
 from assay.kernel.entry import parse_entry
+from assay.kernel.errors import KeyUseError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
@@ -61,6 +62,18 @@ def check_credentials(unit: Unit, tenant_id: TenantId) -> Iterator[RowProblem]:
         left[fact] -= 1
     for fact in +left:
         yield _problem("row_missing", fact, logged[fact][-1])
+    yield from check_seals(unit, tenant_id)
+
+
+def check_seals(unit: Unit, tenant_id: TenantId) -> Iterator[RowProblem]:
+    """Credentials whose MAC does not hold: their hash was exchanged, or nobody issued them. None without the key."""
+    try:
+        for credential_id in unit.identity.broken_credentials(tenant_id):
+            message = f"expected the MAC of the credential `{credential_id}` to hold, got a row that was changed"
+            yield RowProblem(code="identity.row_differs", message=message, entry=None)
+    except KeyUseError:
+        # A folder without its keys; everything else is checked.
+        return
 
 
 def _logged(unit: Unit, tenant_id: TenantId) -> dict[_Fact, list[int]]:

@@ -69,7 +69,8 @@ def _place_files(staged: "StagedFolder", archive: "ArchiveReader", manifest: "Ma
 def _missing_keys(folder: Path) -> list[str]:
     from assay.wiring import load_config
 
-    places = load_config(folder, environment={}).keys.places().values()
+    keys = load_config(folder, environment={}).keys
+    places = [*keys.places().values(), *([] if keys.credentials is None else [keys.credentials])]
     files = {place: folder / place.removeprefix("hmac:") for place in places if not place.startswith("pkcs11:")}
     return [place for place, path in files.items() if not path.exists()]
 
