@@ -24,6 +24,7 @@ from assay.ports.delivery_store import (
 )
 from tests.contract._kit import AT
 from tests.contract._records import ACME
+from tests.contract._unchecked import put
 
 __all__ = [
     "BELL",
@@ -180,18 +181,18 @@ def fill_delivery(unit: Unit) -> None:
     store = unit.delivery
     store.add_rule(ACME, rule())
     store.add_certification(ACME, certified())
-    store.add_query(ACME, query())
-    store.add_grant(ACME, grant())
-    store.add_answer(ACME, answer())
+    put(unit, ACME, query())
+    put(unit, ACME, grant())
+    put(unit, ACME, answer())
     store.add_signals(ACME, [signal()])
     store.add_rule_signals(ACME, [rule_signal()])
     store.put_counters(ACME, counters())
-    store.add_item(ACME, item())
-    store.add_asked(ACME, asked())
-    store.add_conclusion(ACME, concluded())
-    store.add_proposal(ACME, proposed())
+    put(unit, ACME, item())
+    put(unit, ACME, asked())
+    put(unit, ACME, concluded())
+    put(unit, ACME, proposed())
     store.add_finding(ACME, finding())
-    store.add_pair(ACME, pair())
-    store.add_job(ACME, job())
-    store.add_result(ACME, result())
+    put(unit, ACME, pair())
+    put(unit, ACME, job())
+    put(unit, ACME, result())
     store.add_loop(ACME, "ans_1", "{}")

@@ -19,6 +19,7 @@ from assay.facts.table import PROJECTOR
 from assay.kernel.errors import Error
 from assay.kernel.instant import parse_instant
 from assay.ports.database import Database
+from assay.ports.projection import Projector
 from tests.postgres_cluster import PostgresCluster
 
 __all__ = ["AT", "Kit", "PostgresKit", "SqliteKit", "refused"]
@@ -58,7 +59,7 @@ class Kit(Protocol):
     # An ordinary writer may not even try to change a row: the role is refused before the trigger.
     writer_may_try: bool
 
-    def open(self, *, writable: bool = True) -> Database: ...
+    def open(self, *, writable: bool = True, projector: Projector = PROJECTOR) -> Database: ...
 
     def open_elsewhere(self, *, writable: bool = True) -> str:
         """Open in another process; the answer is the code of its refusal, or the number of tenants it read."""
@@ -82,8 +83,8 @@ class SqliteKit:
         else:
             shutil.copyfile(like, path)
 
-    def open(self, *, writable: bool = True) -> Database:
-        return SqliteDatabase(self.path, PROJECTOR, at=AT, writable=writable)
+    def open(self, *, writable: bool = True, projector: Projector = PROJECTOR) -> Database:
+        return SqliteDatabase(self.path, projector, at=AT, writable=writable)
 
     def open_elsewhere(self, *, writable: bool = True) -> str:
         return _run(
@@ -118,8 +119,8 @@ class PostgresKit:
             cluster.execute(self.name, f'REVOKE CREATE, TEMPORARY ON DATABASE "{self.name}" FROM PUBLIC')
         self.dsn = cluster.dsn(self.name, "assay_app")
 
-    def open(self, *, writable: bool = True) -> Database:
-        return PostgresDatabase(self.dsn, PROJECTOR, at=AT, writable=writable)
+    def open(self, *, writable: bool = True, projector: Projector = PROJECTOR) -> Database:
+        return PostgresDatabase(self.dsn, projector, at=AT, writable=writable)
 
     def open_elsewhere(self, *, writable: bool = True) -> str:
         return _run(

@@ -6,6 +6,7 @@ from assay.ports.peer_store import RecordedAgreement
 from assay.ports.webhook_store import EndedWebhook, Letter, LetterState, StoredWebhook
 from tests.contract._kit import AT
 from tests.contract._records import ACME
+from tests.contract._unchecked import put
 
 __all__ = ["agreement", "ended", "fill_subscribers", "letter", "webhook"]
 
@@ -30,7 +31,7 @@ def agreement(text: str = "{}", peer: str = "harbour", *, place: int = 3) -> Rec
 
 def fill_subscribers(unit: Unit) -> None:
     """One row at least in every table."""
-    unit.webhooks.add_webhook(ACME, webhook())
-    unit.webhooks.end_webhook(ACME, ended())
+    put(unit, ACME, webhook())
+    put(unit, ACME, ended())
     unit.webhooks.put_letter(ACME, letter())
-    unit.peers.add_agreement(ACME, agreement())
+    put(unit, ACME, agreement())

@@ -7,6 +7,7 @@ import pytest
 
 from assay.ports.database import Database
 from tests.contract._kit import Kit, PostgresKit, SqliteKit
+from tests.contract._unchecked import UNCHECKED
 from tests.postgres_cluster import PostgresCluster
 
 
@@ -36,5 +37,13 @@ def kit(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kit]:
 def database(kit: Kit) -> Iterator[Database]:
     """The same, open for writing."""
     opened = kit.open()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def unchecked(kit: Kit) -> Iterator[Database]:
+    """The same for tests of a store alone, whose rows have no entries: nothing that is read is compared."""
+    opened = kit.open(projector=UNCHECKED)
     yield opened
     opened.close()

@@ -12,6 +12,7 @@ from tests.contract._delivery import BELL, counters, rule, rule_signal, signal
 from tests.contract._kit import AT
 from tests.contract._plans import fill, plans_of, require_index, require_narrow
 from tests.contract._records import ACME
+from tests.contract._unchecked import unchecked_rows
 
 _Ask = Callable[[SqlDeliveryStore], object]
 _FEW: dict[str, _Ask] = {
@@ -72,16 +73,16 @@ def filled(database: Database) -> Database:
             (ACME, f"ans-{n}", "q", "user:a", "PRAMANA-2", "{}", at, n, "PRAMANA-3" if n % 9 == 0 else None)
             for n in many
         ],
-        "outcome_signal": [(ACME, f"sig-{n}", "h", f"session-{n % 99}", f"ans-{n}", "{}", at, n) for n in many],
-        "rule_outcome": [(ACME, f"rule-{n % 99}", n, 1, f"sig-{n}", "success", "s", at, at) for n in many],
+        "outcome_signal": [(ACME, f"sig-{n}", "h", f"session-{n % 99}", f"ans-{n}", "{}", at, n, 1) for n in many],
+        "rule_outcome": [(ACME, f"rule-{n % 99}", n, 1, f"sig-{n}", "success", "s", at, at, 1) for n in many],
         "rule_counter": [(ACME, f"rule-{n}", *[1] * 8, None, 0, None) for n in many],
-        "root_cause": [(ACME, f"rca-{n}", f"rule-{n}", "{}", at, n) for n in many],
-        "root_cause_ticket": [(ACME, f"rca-{n}", f"tkt-{n}", "{}", n) for n in many],
-        "root_cause_conclusion": [(ACME, f"rca-{n}", f"rule-{n}", 1, "C", "{}", f"pair-{n}", n) for n in many],
-        "rule_proposal": [(ACME, f"rca-{n}", f"rule-{n}", f"tkt-{n}", "{}", n) for n in many],
+        "root_cause": [(ACME, f"rca-{n}", f"rule-{n}", "{}", at, n, 1) for n in many],
+        "root_cause_ticket": [(ACME, f"rca-{n}", f"tkt-{n}", "{}", n, 1) for n in many],
+        "root_cause_conclusion": [(ACME, f"rca-{n}", f"rule-{n}", 1, "C", "{}", f"pair-{n}", n, 1) for n in many],
+        "rule_proposal": [(ACME, f"rca-{n}", f"rule-{n}", f"tkt-{n}", "{}", n, 1) for n in many],
         "answer_finding": [(ACME, f"ans-{n}", 1, "{}", n) for n in many],
-        "training_pair": [(ACME, f"pair-{n}", f"rule-{n}", f"rca-{n}", "{}", n) for n in many],
-        "training_job": [(ACME, f"job-{n}", n, 1, "{}", at, n) for n in many],
+        "training_pair": [(ACME, f"pair-{n}", f"rule-{n}", f"rca-{n}", "{}", n, 1) for n in many],
+        "training_job": [(ACME, f"job-{n}", n, 1, "{}", at, n, 1) for n in many],
         "training_result": [(ACME, f"job-{n}", "{}", at, n) for n in many],
         "trace_loop": [(ACME, f"ans-{n}", 1, "{}") for n in many],
     }
@@ -90,7 +91,7 @@ def filled(database: Database) -> Database:
 
 
 def _plans(database: Database, ask: _Ask) -> list[str]:
-    return plans_of(database, lambda session: ask(SqlDeliveryStore(session)))
+    return plans_of(database, lambda session: ask(SqlDeliveryStore(unchecked_rows(session))))
 
 
 def test_one_thing_is_found_by_what_tells_it_apart(filled: Database) -> None:

@@ -148,7 +148,6 @@ def test_tickets_of_an_older_database_have_the_places_that_new_ones_get(
     schema = "" if engine == "sqlite" else "assay."
     for statement in (
         f"DROP TABLE {schema}ticket_place",
-        f"DROP TABLE {schema}desk_pending",
         f"DROP INDEX {schema}ledger_traces",
         f"DROP INDEX {schema}ledger_kinds",
         f"ALTER TABLE {schema}ledger DROP COLUMN trace_id",
@@ -157,9 +156,13 @@ def test_tickets_of_an_older_database_have_the_places_that_new_ones_get(
         kit.force(statement)
     kit.force(f"DELETE FROM schema_migration WHERE version >= {_QUEUE_VERSION}")
     assert made.name == "0014_queue"
-    if isinstance(kit, PostgresKit):
-        postgres_provision.provision(kit.cluster.dsn(kit.name), at=AT)
-    kit.open().close()
+    with pytest.MonkeyPatch.context() as patch:
+        # Later ones were applied to these tables already.
+        for module in (postgres_database, postgres_provision, sqlite_database):
+            patch.setattr(module, "load_migrations", lambda package: load_migrations(package)[: _QUEUE_VERSION + 1])
+        if isinstance(kit, PostgresKit):
+            postgres_provision.provision(kit.cluster.dsn(kit.name), at=AT)
+        kit.open().close()
     assert _places(kit) == kept
 
 

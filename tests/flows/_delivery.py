@@ -9,17 +9,22 @@ from typing import Any
 
 from assay.delivery.answerer import Question
 from assay.delivery.level import Level
+from assay.delivery.pair import TrainingPair
 from assay.delivery.plugin import Category
+from assay.facts.delivery import logged_pair, text_of
 from assay.flows.delivery.answerers import Answerers
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.deliver_answer import AnsweredQuestion
+from assay.flows.delivery.delivery_entry import delivery_entry
 from assay.flows.delivery.root_causes import ShownItem
 from assay.flows.review.answer_desk import DeskAnswer, answer_desk
 from assay.flows.tools import Tools
 from assay.identity.principal import PrincipalKind
-from assay.kernel.ids import PrincipalId, TicketId
+from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant, render_instant
-from assay.ports.delivery_store import RuleCounters
+from assay.kernel.ledger import EntryKind
+from assay.ports.database import Unit
+from assay.ports.delivery_store import RuleCounters, StoredPair
 from assay.review.draft import Reply as DeskReply
 from assay.review.ticket import Ticket
 from assay.wiring import open_node
@@ -225,3 +230,13 @@ def opened_delivery(folder: Path, *, database: str | None = None) -> Iterator[De
         bell, _ = issue_api_key(desk.tools, TENANT, BELL, by=ADMIN, at=desk.start)
         people = {name: desk.session(f"user:{name}") for name in ("olga", "amira", "rita", "sam")}
         yield Delivery(desk=desk, bell=bell, **people)
+
+
+def record_pair(unit: Unit, tenant_id: TenantId, pair: TrainingPair, item_id: str) -> None:
+    """Record a training pair as a conclusion does."""
+    text = text_of(pair)
+    body = {**logged_pair(text), "item_id": item_id}
+    row = StoredPair(
+        pair_id=pair.training_pair_id, rule_id=pair.rule_id, item_id=item_id, text=text, sequence_number=0, bound=1
+    )
+    unit.record(delivery_entry(tenant_id, EntryKind.TRAINING_PAIR, body, at=pair.captured_at), row)

@@ -10,11 +10,11 @@ from assay.delivery.plugin import Category, PluginCard, PluginRequest
 from assay.delivery.rule import RuleId
 from assay.flows.delivery.categories import CategoryShelf, suggest_category
 from assay.flows.delivery.open_rootcause import ask_people
-from assay.ports.delivery_store import StoredPair
+from assay.ports.database import Unit
 from assay.ports.plugin import PluginPost
 from tests.delivering import measure_categories, show_item
 from tests.delivery.test_categorise import _pairs
-from tests.flows._delivery import RULE, Delivery, opened_delivery
+from tests.flows._delivery import RULE, Delivery, opened_delivery, record_pair
 from tests.flows._people import TENANT
 
 
@@ -31,20 +31,10 @@ class _Silent:
 
 def _teach(node: Delivery, count: int) -> None:
     """Pairs as conclusions would have left them."""
-    rows = [
-        StoredPair(
-            pair_id=pair.training_pair_id,
-            rule_id=pair.rule_id,
-            item_id="rca_old",
-            text=msgspec.json.encode(pair).decode(),
-            sequence_number=number,
-        )
-        for number, pair in enumerate(_pairs(count), 1)
-    ]
 
-    def work(unit: object) -> None:
-        for row in rows:
-            unit.delivery.add_pair(TENANT, row)  # type: ignore[attr-defined]  # the unit of work
+    def work(unit: Unit) -> None:
+        for pair in _pairs(count):
+            record_pair(unit, TENANT, pair, "rca_old")
 
     node.tools.database.write(work)
 

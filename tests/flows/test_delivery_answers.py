@@ -30,7 +30,7 @@ from assay.delivery.trace import Stage
 from assay.delivery.twowrong import Step, StepKind
 from assay.flows import time_limit
 from assay.flows.claims.export_claims import export_answer_claims
-from assay.flows.delivery.answer_record import AnswerRecord, get_proven
+from assay.flows.delivery.answer_record import AnswerRecord, get_record
 from assay.flows.delivery.answers import ShowAnswer, answer, answer_bundle
 from assay.flows.delivery.service_state import show_state
 from assay.flows.delivery.strands import StrandFunction, Strands
@@ -57,7 +57,7 @@ def node(tmp_path: Path) -> Iterator[Delivery]:
 
 
 def _record(node: Delivery, answer_id: str) -> AnswerRecord:
-    return node.desk.read(lambda unit: get_proven(unit, TENANT, answer_id))
+    return node.desk.read(lambda unit: get_record(unit, TENANT, answer_id))
 
 
 @pytest.mark.clause("pramana", "11.3")
@@ -99,7 +99,7 @@ def test_a_reply_says_in_plain_json_what_a_plugin_and_its_steps_did(node: Delive
     node = node.ready(lambda _question: Reply(output="clear", **fields))
     found = node.ask()
     assert found.body.annotation.slm_plugin_id == "slm-1"
-    record = node.desk.read(lambda unit: get_proven(unit, TENANT, found.answer_id))
+    record = node.desk.read(lambda unit: get_record(unit, TENANT, found.answer_id))
     assert [(one.ref, one.verdict) for one in record.steps] == [("draught", "wrong"), (f"{RULE}@1", "unknown")]
     fields["steps"] = [{**step, "verdict": "maybe"}]
     with refused("delivery.answerer"):

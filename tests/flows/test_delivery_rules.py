@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.delivery.level import Level
-from assay.flows.delivery.answer_record import get_proven
+from assay.flows.delivery.answer_record import get_record
 from assay.flows.delivery.project_rules import GRAPH_DOMAIN
 from assay.identity.principal import PrincipalChange
 from assay.kernel.ids import PrincipalId
@@ -159,7 +159,7 @@ def test_a_recorded_verdict_is_an_answer_by_its_rules(tmp_path: Path) -> None:
         assert done.body.output["verdicts"][0]["verdict"] == "FLAG"
         assert done.body.authenticity_level is Level.PARTIAL
         assert [ref.rule_id for ref in done.body.annotation.rules] == ["SO2"]
-        record = desk.read(lambda unit: get_proven(unit, TENANT, done.answer_id))
+        record = desk.read(lambda unit: get_record(unit, TENANT, done.answer_id))
         assert [(one.kind, one.verdict) for one in record.steps] == [("assertion", "correct"), ("rule", "unknown")]
 
 
@@ -179,7 +179,7 @@ def test_a_truth_state_is_an_answer_by_its_contract(tmp_path: Path) -> None:
         )
         assert [ref.rule_id for ref in done.body.annotation.rules] == ["earth.flood.v1"]
         assert done.body.annotation.computed_level is Level.SINGLE_SOURCE
-        record = desk.read(lambda unit: get_proven(unit, TENANT, done.answer_id))
+        record = desk.read(lambda unit: get_record(unit, TENANT, done.answer_id))
         assert record.output["state"]["claim_type"] == "earth.flood.v1"
 
 

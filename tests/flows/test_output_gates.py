@@ -15,7 +15,7 @@ from assay.delivery.answerer import Reply as Said
 from assay.delivery.level import Level
 from assay.flows.claims.output_claims import bundle_claims, claims_of_state, claims_of_verdicts
 from assay.flows.claims.release_claims_policy import release_claims_policy
-from assay.flows.delivery.answer_record import get_proven
+from assay.flows.delivery.answer_record import get_record
 from assay.flows.delivery.deliver_answer import AnsweredQuestion, AskQuestion, ask
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.claims import NotResumableError
@@ -188,7 +188,7 @@ def test_a_policy_that_only_watches_publishes_and_says_what_would_be(node: Deliv
 def test_the_kept_answer_is_whole(node: Delivery) -> None:
     node = node.answering(lambda _question: claiming(UNSURE), "other")
     done = node.ask(slug="other")
-    record = node.desk.read(lambda unit: get_proven(unit, TENANT, done.answer_id))
+    record = node.desk.read(lambda unit: get_record(unit, TENANT, done.answer_id))
     assert (record.output, record.withheld, [ref.rule_id for ref in record.annotation.rules]) == ("clear", True, [RULE])
     assert record.question.query_type != SLUG
 

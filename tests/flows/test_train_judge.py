@@ -10,7 +10,6 @@ import pytest
 from assay.adapters.weight_folder import WeightFolder
 from assay.delivery.pair import TrainingPair
 from assay.delivery.plugin import Category
-from assay.flows.delivery.delivery_entry import text_of
 from assay.flows.delivery.tend_delivery import tend_delivery
 from assay.flows.delivery.training import list_jobs, run_training
 from assay.flows.model.known_model import active_hash, shipped_card
@@ -19,8 +18,8 @@ from assay.flows.model.train_judge import JudgeTrainer, TrainingEffort
 from assay.kernel.digest import Digest
 from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
-from assay.ports.delivery_store import StoredPair
 from assay.ports.trainer import TrainingState
+from tests.flows._delivery import record_pair
 from tests.flows._models import a_few_sealed, pairs_of
 from tests.flows._people import TENANT, Desk, opened_desk
 from tests.flows.test_judge_pairs import case_of, pair
@@ -57,14 +56,7 @@ def _taught() -> list[TrainingPair]:
 def _capture(desk: Desk, pairs: list[TrainingPair]) -> None:
     def work(unit: Unit) -> None:
         for number, one in enumerate(pairs, 1):
-            row = StoredPair(
-                pair_id=one.training_pair_id,
-                rule_id=one.rule_id,
-                item_id=f"rca_{number}",
-                text=text_of(one),
-                sequence_number=number,
-            )
-            unit.delivery.add_pair(TENANT, row)
+            record_pair(unit, TENANT, one, f"rca_{number}")
 
     desk.tools.database.write(work)
 

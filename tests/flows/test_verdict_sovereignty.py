@@ -11,6 +11,7 @@ import pytest
 from assay.adapters.egress.guard import ProcessEgressGuard
 from assay.adapters.egress.perimeter import Perimeter
 from assay.delivery.webhook import Webhook
+from assay.flows.delivery.delivery_entry import delivery_entry
 from assay.flows.errors.verdicts import SovereigntyError
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.verdicts.shelves import EgressShelf
@@ -21,14 +22,12 @@ from assay.flows.verdicts.sovereignty import (
     count_egress,
     is_egress_open,
 )
-from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import EMPTY_DIGEST, ZERO_DIGEST
 from assay.kernel.ids import PrincipalId
 from assay.kernel.key import TrustAnchors
 from assay.kernel.ledger import EntryKind
 from assay.kernel.signature import verify_ed25519
 from assay.ports.model import ModelUnavailableError
-from assay.ports.webhook_store import StoredWebhook
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.graph.open import SovereigntyMode
 from assay.verdicts.sovereignty import Place, PlaceKind, sovereignty_message
@@ -218,8 +217,8 @@ def test_the_attestation_names_every_webhook_by_its_host_alone(desk: VerdictDesk
     webhook = Webhook(
         webhook_id="whk_1", url="https://hooks.example/secret", added_by=PrincipalId("user:op"), added_at=desk.at()
     )
-    row = StoredWebhook(webhook_id="whk_1", text=canonicalize(webhook).decode(), sequence_number=1)
-    desk.tools.database.write(lambda unit: unit.webhooks.add_webhook(TENANT, row))
+    added = delivery_entry(TENANT, EntryKind.WEBHOOK_ADDED, webhook, at=desk.at())
+    desk.tools.database.write(lambda unit: unit.record(added))
     channels = attest_sovereignty(desk.tools, TENANT, at=desk.at(minutes=1)).document.egress_channels
     assert channels == ("webhook whk_1 https://hooks.example:443",)
 

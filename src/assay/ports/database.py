@@ -47,6 +47,10 @@ class Unit(Protocol):
         """
         ...
 
+    def append(self, draft: Draft) -> Receipt:
+        """Append an entry whose rows the caller adds with those of others, thousands at once; else `record` it."""
+        ...
+
     @property
     def ledger(self) -> LedgerStore: ...
 

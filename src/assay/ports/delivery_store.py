@@ -1,7 +1,8 @@
 """What the node remembers of delivery: rules, kinds of question, answers, outcomes, root causes, training pairs.
 
-Every row is also in an entry of the ledger, under the `sequence_number` it carries here; `text` is the JSON of the
-room's own type. Rows are added and never changed, but for the counters, which a recount of the outcomes must give.
+Every row follows from the entry of the ledger that its `sequence_number` names (`assay.facts`); `text` is the JSON of
+the room's own type. Rows are added and never changed, but for the counters, which a recount of the outcomes must give.
+A row is `bound` (1) where the entry commits to all of it, and None where 0.1.0 wrote an entry that commits to less.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -78,6 +79,7 @@ class StoredSignal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     text: str
     received_at: Instant
     sequence_number: int
+    bound: int | None = None
 
 
 class ReportingSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,13 +102,7 @@ class RuleSignal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     session: str
     occurred_at: Instant
     received_at: Instant
-
-
-class RuleMoment(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When a signal came, and what it said."""
-
-    received_at: Instant
-    outcome: str
+    bound: int | None = None
 
 
 class RuleCounters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -134,6 +130,7 @@ class OpenedItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     text: str
     opened_at: Instant
     sequence_number: int
+    bound: int | None = None
 
 
 class AskedPeople(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -143,6 +140,7 @@ class AskedPeople(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ticket_id: str
     text: str
     sequence_number: int
+    bound: int | None = None
 
 
 class ConcludedItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -155,6 +153,7 @@ class ConcludedItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     text: str
     pair_id: str
     sequence_number: int
+    bound: int | None = None
 
 
 class ProposedRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -165,6 +164,7 @@ class ProposedRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ticket_id: str
     text: str
     sequence_number: int
+    bound: int | None = None
 
 
 class AnswerFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -184,6 +184,7 @@ class StoredPair(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     item_id: str
     text: str
     sequence_number: int
+    bound: int | None = None
 
 
 class TrainingJobRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -195,6 +196,7 @@ class TrainingJobRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     text: str
     triggered_at: Instant
     sequence_number: int
+    bound: int | None = None
 
 
 class TrainingResultRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -253,19 +255,13 @@ class DeliveryStore(Protocol):
 
     def certifications(self, tenant_id: TenantId, rule_id: str) -> tuple[CertifiedRule, ...]: ...
 
-    def add_query(self, tenant_id: TenantId, query: RecordedQuery) -> None: ...
-
     def queries(self, tenant_id: TenantId) -> tuple[RecordedQuery, ...]: ...
 
     def query_versions(self, tenant_id: TenantId, slug: str) -> tuple[RecordedQuery, ...]: ...
 
-    def add_grant(self, tenant_id: TenantId, grant: GrantedReporter) -> None: ...
-
     def find_grant(self, tenant_id: TenantId, principal_id: PrincipalId) -> GrantedReporter | None:
         """The one in force, which is the latest."""
         ...
-
-    def add_answer(self, tenant_id: TenantId, answer: DeliveredAnswer) -> None: ...
 
     def find_answer(self, tenant_id: TenantId, answer_id: str) -> DeliveredAnswer | None: ...
 
@@ -307,16 +303,12 @@ class DeliveryStore(Protocol):
         """The history of one rule, oldest first: the whole of it, or what was received from an instant on."""
         ...
 
-    def rule_history(self, tenant_id: TenantId, rule_id: str) -> Iterator[RuleMoment]:
-        """The same, of the whole history, without what a count by time does not need."""
-        ...
-
     def latest_signals(self, tenant_id: TenantId, rule_id: str, *, limit: int) -> tuple[StoredSignal, ...]:
         """The latest signals about a rule, oldest of them first."""
         ...
 
-    def outcomes(self, tenant_id: TenantId) -> Iterator[tuple[str, str]]:
-        """Rule and outcome of every signal of the tenant."""
+    def every_outcome(self, tenant_id: TenantId) -> Iterator[RuleSignal]:
+        """Every signal of the tenant, once for each of its rules, by rule and in the order of the ledger."""
         ...
 
     def answers_with(self, tenant_id: TenantId, rule_id: str, version: int, outcome: str) -> tuple[str, ...]:
@@ -341,8 +333,6 @@ class DeliveryStore(Protocol):
         """The counters of every rule that has some, sorted by rule."""
         ...
 
-    def add_item(self, tenant_id: TenantId, item: OpenedItem) -> None: ...
-
     def find_item(self, tenant_id: TenantId, item_id: str) -> OpenedItem | None: ...
 
     def items(self, tenant_id: TenantId, *, open_only: bool = False) -> tuple[OpenedItem, ...]: ...
@@ -351,15 +341,11 @@ class DeliveryStore(Protocol):
         """Those that are not before people yet."""
         ...
 
-    def add_asked(self, tenant_id: TenantId, asked: AskedPeople) -> None: ...
-
     def find_asked(self, tenant_id: TenantId, item_id: str) -> AskedPeople | None: ...
 
     def asked_on(self, tenant_id: TenantId, item_ids: Iterable[str]) -> tuple[AskedPeople, ...]:
         """About any of these items, in any order. A few questions, however many items."""
         ...
-
-    def add_conclusion(self, tenant_id: TenantId, concluded: ConcludedItem) -> None: ...
 
     def conclusions_on(self, tenant_id: TenantId, item_ids: Iterable[str]) -> tuple[ConcludedItem, ...]:
         """As `asked_on`."""
@@ -368,8 +354,6 @@ class DeliveryStore(Protocol):
     def has_conclusion(self, tenant_id: TenantId, rule_id: str, version: int, category: str) -> bool:
         """Whether a person concluded this of this version of a rule."""
         ...
-
-    def add_proposal(self, tenant_id: TenantId, proposed: ProposedRule) -> None: ...
 
     def proposals_on(self, tenant_id: TenantId, item_ids: Iterable[str]) -> tuple[ProposedRule, ...]:
         """As `asked_on`."""
@@ -383,8 +367,6 @@ class DeliveryStore(Protocol):
         """Those of an answer together, the latest last."""
         ...
 
-    def add_pair(self, tenant_id: TenantId, pair: StoredPair) -> None: ...
-
     def find_pair(self, tenant_id: TenantId, pair_id: str) -> StoredPair | None: ...
 
     def pairs(
@@ -393,11 +375,7 @@ class DeliveryStore(Protocol):
         """Those captured after one entry and up to another."""
         ...
 
-    def add_job(self, tenant_id: TenantId, job: TrainingJobRow) -> None: ...
-
     def jobs(self, tenant_id: TenantId) -> tuple[TrainingJobRow, ...]: ...
-
-    def add_result(self, tenant_id: TenantId, result: TrainingResultRow) -> None: ...
 
     def find_result(self, tenant_id: TenantId, job_id: str) -> TrainingResultRow | None: ...
 

@@ -8,17 +8,16 @@ from assay.kernel.ids import PrincipalId, TenantId
 
 
 class RecordedAgreement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`text` is the `Agreement`; a later one of the same peer takes its place."""
+    """`text` is the `Agreement`; a later one of the same peer takes its place. `bound` is as in `delivery_store`."""
 
     peer: str
     text: str
     by: PrincipalId
     sequence_number: int
+    bound: int | None = None
 
 
 class PeerStore(Protocol):
-    def add_agreement(self, tenant_id: TenantId, agreement: RecordedAgreement) -> None: ...
-
     def find_agreement(self, tenant_id: TenantId, peer: str) -> RecordedAgreement | None:
         """The one in force, which is the latest."""
         ...

@@ -48,10 +48,6 @@ class Letter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class WebhookStore(Protocol):
-    def add_webhook(self, tenant_id: TenantId, webhook: StoredWebhook) -> None: ...
-
-    def end_webhook(self, tenant_id: TenantId, ended: EndedWebhook) -> None: ...
-
     def find_webhook(self, tenant_id: TenantId, webhook_id: str) -> StoredWebhook | None:
         """Also one that has ended."""
         ...

@@ -9,8 +9,9 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from assay.adapters.sql.row import add_row, add_rows, columns_of, read_row, sortable, verify_row
-from assay.adapters.sql.session import Row, SqlSession
+from assay.adapters.sql.row import add_row, add_rows, columns_of, sortable, verify_row
+from assay.adapters.sql.rows import Rows
+from assay.adapters.sql.session import Row
 from assay.adapters.sql.storable import MAX_KEY_BYTES, verify_key, verify_text
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
@@ -27,7 +28,6 @@ from assay.ports.delivery_store import (
     RecordedRule,
     ReportingSession,
     RuleCounters,
-    RuleMoment,
     RuleSignal,
     StoredPair,
     StoredSignal,
@@ -39,29 +39,6 @@ from assay.ports.delivery_store import (
 T = TypeVar("T", bound=Struct)
 
 
-def _select(kind: type[Struct], table: str, alias: str = "") -> str:
-    columns = ", ".join(f"{alias}.{name}" if alias else name for name in columns_of(kind))
-    return f"SELECT {columns} FROM {table} {alias}".rstrip()  # noqa: S608 - our constants
-
-
-_RULE = _select(RecordedRule, "rule_version")
-_CERTIFIED = _select(CertifiedRule, "rule_certification")
-_QUERY = _select(RecordedQuery, "query_type")
-_GRANT = _select(GrantedReporter, "reporter_grant")
-_ANSWER = _select(DeliveredAnswer, "delivered_answer")
-_SIGNAL = _select(StoredSignal, "outcome_signal")
-_RULE_SIGNAL = _select(RuleSignal, "rule_outcome")
-_RULE_MOMENT = _select(RuleMoment, "rule_outcome")
-_COUNTERS = _select(RuleCounters, "rule_counter")
-_ITEM = _select(OpenedItem, "root_cause")
-_ASKED = _select(AskedPeople, "root_cause_ticket")
-_CONCLUDED = _select(ConcludedItem, "root_cause_conclusion")
-_PROPOSAL = _select(ProposedRule, "rule_proposal")
-_FINDING = _select(AnswerFinding, "answer_finding")
-_PAIR = _select(StoredPair, "training_pair")
-_JOB = _select(TrainingJobRow, "training_job")
-_RESULT = _select(TrainingResultRow, "training_result")
-_LOOP = _select(TraceLoop, "trace_loop")
 _BY_PLACE = " ORDER BY sequence_number"
 # Signals come together, and each moment of theirs is in two rows.
 _sortable = lru_cache(maxsize=256)(sortable)
@@ -78,6 +55,7 @@ _SIGNAL_COLUMNS = (
     "answer_id",
     "received_at",
     "sequence_number",
+    "bound",
     "text",
 )
 _RULE_SIGNAL_COLUMNS = (
@@ -89,6 +67,7 @@ _RULE_SIGNAL_COLUMNS = (
     "outcome",
     "occurred_at",
     "received_at",
+    "bound",
     "session",
 )
 # Places in one statement; every engine takes as many. A power of two, see `_filled`.
@@ -100,8 +79,9 @@ _MOST_COUNTERS = 32
 class SqlDeliveryStore:
     """Implements `ports.delivery_store.DeliveryStore`."""
 
-    def __init__(self, session: SqlSession) -> None:
-        self._session = session
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._session = rows.session
 
     def add_rule(self, tenant_id: TenantId, rule: RecordedRule) -> None:
         self._add("rule_version", tenant_id, rule, f"version {rule.version} of rule `{rule.rule_id}`", "rule_id")
@@ -114,24 +94,22 @@ class SqlDeliveryStore:
         return tuple(str(row[0]) for row in self._session.query(sql, values))
 
     def versions_of(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> tuple[RecordedRule, ...]:
-        found = self._any(_RULE, tenant_id, "rule_id", rule_ids, RecordedRule)
+        found = self._any(tenant_id, "rule_id", rule_ids, RecordedRule)
         return tuple(sorted(found, key=lambda row: (row.rule_id, row.version)))
 
     def certifications_of(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> tuple[CertifiedRule, ...]:
-        found = self._any(_CERTIFIED, tenant_id, "rule_id", rule_ids, CertifiedRule)
+        found = self._any(tenant_id, "rule_id", rule_ids, CertifiedRule)
         return tuple(sorted(found, key=lambda row: (row.rule_id, row.sequence_number)))
 
     def rule_versions(self, tenant_id: TenantId, rule_id: str) -> tuple[RecordedRule, ...]:
-        sql = f"{_RULE} WHERE rule_id = ? AND tenant_id = ? ORDER BY version"
+        sql = "WHERE rule_id = ? AND tenant_id = ? ORDER BY version"
         return self._all(sql, (rule_id, tenant_id), RecordedRule)
 
     def every_rule(self, tenant_id: TenantId) -> Iterator[RecordedRule]:
-        rows = self._session.stream(f"{_RULE} WHERE tenant_id = ? ORDER BY rule_id, version", (tenant_id,))
-        return (read_row(row, RecordedRule) for row in rows)
+        return self._rows.stream(RecordedRule, "WHERE tenant_id = ? ORDER BY rule_id, version", (tenant_id,))
 
     def every_certification(self, tenant_id: TenantId) -> Iterator[CertifiedRule]:
-        sql = f"{_CERTIFIED} WHERE tenant_id = ? ORDER BY rule_id, sequence_number"
-        return (read_row(row, CertifiedRule) for row in self._session.stream(sql, (tenant_id,)))
+        return self._rows.stream(CertifiedRule, "WHERE tenant_id = ? ORDER BY rule_id, sequence_number", (tenant_id,))
 
     def latest_version(self, tenant_id: TenantId, rule_id: str) -> int | None:
         rows = self._session.query(
@@ -156,39 +134,30 @@ class SqlDeliveryStore:
         self._add("rule_certification", tenant_id, certified, what, "rule_id")
 
     def certifications(self, tenant_id: TenantId, rule_id: str) -> tuple[CertifiedRule, ...]:
-        sql = f"{_CERTIFIED} WHERE rule_id = ? AND tenant_id = ?{_BY_PLACE}"
+        sql = f"WHERE rule_id = ? AND tenant_id = ?{_BY_PLACE}"
         return self._all(sql, (rule_id, tenant_id), CertifiedRule)
 
-    def add_query(self, tenant_id: TenantId, query: RecordedQuery) -> None:
-        self._add("query_type", tenant_id, query, f"version {query.version} of `{query.slug}`", "slug")
-
     def queries(self, tenant_id: TenantId) -> tuple[RecordedQuery, ...]:
-        return self._all(f"{_QUERY} WHERE tenant_id = ?{_BY_PLACE}", (tenant_id,), RecordedQuery)
+        return self._all(f"WHERE tenant_id = ?{_BY_PLACE}", (tenant_id,), RecordedQuery)
 
     def query_versions(self, tenant_id: TenantId, slug: str) -> tuple[RecordedQuery, ...]:
-        sql = f"{_QUERY} WHERE slug = ? AND tenant_id = ? ORDER BY version"
+        sql = "WHERE slug = ? AND tenant_id = ? ORDER BY version"
         return self._all(sql, (slug, tenant_id), RecordedQuery)
 
-    def add_grant(self, tenant_id: TenantId, grant: GrantedReporter) -> None:
-        self._add("reporter_grant", tenant_id, grant, f"the grant to `{grant.principal_id}`", "principal_id")
-
     def find_grant(self, tenant_id: TenantId, principal_id: PrincipalId) -> GrantedReporter | None:
-        sql = f"{_GRANT} WHERE principal_id = ? AND tenant_id = ? ORDER BY sequence_number DESC LIMIT 1"
+        sql = "WHERE principal_id = ? AND tenant_id = ? ORDER BY sequence_number DESC LIMIT 1"
         return self._one(sql, (principal_id, tenant_id), GrantedReporter)
 
-    def add_answer(self, tenant_id: TenantId, answer: DeliveredAnswer) -> None:
-        self._add("delivered_answer", tenant_id, answer, f"answer `{answer.answer_id}`", "answer_id")
-
     def find_answer(self, tenant_id: TenantId, answer_id: str) -> DeliveredAnswer | None:
-        return self._one(f"{_ANSWER} WHERE answer_id = ? AND tenant_id = ?", (answer_id, tenant_id), DeliveredAnswer)
+        return self._one("WHERE answer_id = ? AND tenant_id = ?", (answer_id, tenant_id), DeliveredAnswer)
 
     def find_answers(self, tenant_id: TenantId, answer_ids: Iterable[str]) -> Iterator[DeliveredAnswer]:
-        return self._any(_ANSWER, tenant_id, "answer_id", answer_ids, DeliveredAnswer)
+        return self._any(tenant_id, "answer_id", answer_ids, DeliveredAnswer)
 
     def short_answers(
         self, tenant_id: TenantId, *, after: int, limit: int, query_type: str | None = None
     ) -> tuple[DeliveredAnswer, ...]:
-        sql = f"{_ANSWER} WHERE short_of IS NOT NULL AND tenant_id = ? AND sequence_number > ?"
+        sql = "WHERE short_of IS NOT NULL AND tenant_id = ? AND sequence_number > ?"
         values: tuple[object, ...] = (tenant_id, after)
         if query_type is not None:
             sql, values = f"{sql} AND query_type = ?", (*values, query_type)
@@ -197,10 +166,19 @@ class SqlDeliveryStore:
     def sessions(self, tenant_id: TenantId, *, after: str, limit: int) -> tuple[ReportingSession, ...]:
         # In the order of the index, so that a page reads its own sessions alone.
         sql = (
-            "SELECT session, count(*), min(sequence_number), max(sequence_number) FROM outcome_signal"
-            " WHERE session > ? AND tenant_id = ? GROUP BY session ORDER BY session LIMIT ?"
+            "SELECT session FROM outcome_signal WHERE session > ? AND tenant_id = ?"
+            " GROUP BY session ORDER BY session LIMIT ?"
         )
-        return self._all(sql, (after, tenant_id, limit), ReportingSession)
+        names = self._session.query(sql, (after, tenant_id, limit))
+        return tuple(self._session_of(tenant_id, str(name)) for (name,) in names)
+
+    def _session_of(self, tenant_id: TenantId, session: str) -> ReportingSession:
+        """Counted from rows that are compared; a sum of the database would count any."""
+        count = first = last = 0
+        rest = f"WHERE session = ? AND tenant_id = ?{_BY_PLACE}"
+        for row in self._rows.stream(StoredSignal, rest, (session, tenant_id)):
+            count, first, last = count + 1, first or row.sequence_number, row.sequence_number
+        return ReportingSession(session=session, signals=count, first=first, last=last)
 
     def add_signals(self, tenant_id: TenantId, signals: Sequence[StoredSignal]) -> None:
         rows = [
@@ -212,6 +190,7 @@ class SqlDeliveryStore:
                 signal.answer_id,
                 _sortable(signal.received_at),
                 signal.sequence_number,
+                signal.bound,
                 signal.text,
             )
             for signal in signals
@@ -219,16 +198,16 @@ class SqlDeliveryStore:
         self._add_many("outcome_signal", _SIGNAL_COLUMNS, rows)
 
     def find_signals(self, tenant_id: TenantId, signal_ids: Iterable[str]) -> tuple[StoredSignal, ...]:
-        return tuple(self._any(_SIGNAL, tenant_id, "signal_id", signal_ids, StoredSignal))
+        return tuple(self._any(tenant_id, "signal_id", signal_ids, StoredSignal))
 
     def session_signals(
         self, tenant_id: TenantId, session: str, *, after: int = 0, limit: int
     ) -> tuple[StoredSignal, ...]:
-        sql = f"{_SIGNAL} WHERE session = ? AND tenant_id = ? AND sequence_number > ?{_BY_PLACE} LIMIT ?"
+        sql = f"WHERE session = ? AND tenant_id = ? AND sequence_number > ?{_BY_PLACE} LIMIT ?"
         return self._all(sql, (session, tenant_id, after, limit), StoredSignal)
 
     def answer_signals(self, tenant_id: TenantId, answer_id: str) -> tuple[StoredSignal, ...]:
-        sql = f"{_SIGNAL} WHERE answer_id = ? AND tenant_id = ?{_BY_PLACE}"
+        sql = f"WHERE answer_id = ? AND tenant_id = ?{_BY_PLACE}"
         return self._all(sql, (answer_id, tenant_id), StoredSignal)
 
     def add_rule_signals(self, tenant_id: TenantId, signals: Sequence[RuleSignal]) -> None:
@@ -242,6 +221,7 @@ class SqlDeliveryStore:
                 str(signal.outcome),
                 _sortable(signal.occurred_at),
                 _sortable(signal.received_at),
+                signal.bound,
                 signal.session,
             )
             # Those of a rule lie together in the table, and each page is gone to once.
@@ -250,37 +230,31 @@ class SqlDeliveryStore:
         self._add_many("rule_outcome", _RULE_SIGNAL_COLUMNS, rows)
 
     def rule_signals(self, tenant_id: TenantId, rule_id: str, *, since: Instant | None = None) -> Iterator[RuleSignal]:
-        sql, values = f"{_RULE_SIGNAL} WHERE rule_id = ? AND tenant_id = ?", (rule_id, tenant_id)
+        rest, values = "WHERE rule_id = ? AND tenant_id = ?", (rule_id, tenant_id)
         if since is not None:
-            sql, values = f"{sql} AND received_at >= ?", (*values, sortable(since))  # type: ignore[assignment]  # one more
-        return (read_row(row, RuleSignal) for row in self._session.stream(sql + _BY_PLACE, values))
-
-    def rule_history(self, tenant_id: TenantId, rule_id: str) -> Iterator[RuleMoment]:
-        sql = f"{_RULE_MOMENT} WHERE rule_id = ? AND tenant_id = ?{_BY_PLACE}"
-        return (read_row(row, RuleMoment) for row in self._session.stream(sql, (rule_id, tenant_id)))
+            rest, values = f"{rest} AND received_at >= ?", (*values, sortable(since))  # type: ignore[assignment]  # one more
+        return self._rows.stream(RuleSignal, rest + _BY_PLACE, values)
 
     def latest_signals(self, tenant_id: TenantId, rule_id: str, *, limit: int) -> tuple[StoredSignal, ...]:
-        sql = (
-            f"{_select(StoredSignal, 'outcome_signal', 's')} JOIN rule_outcome o"
-            " ON o.signal_id = s.signal_id AND o.tenant_id = s.tenant_id"
-            " WHERE o.rule_id = ? AND o.tenant_id = ? ORDER BY o.sequence_number DESC LIMIT ?"
-        )
-        return self._all(sql, (rule_id, tenant_id, limit), StoredSignal)[::-1]
+        rest = "rule_id = ? AND tenant_id = ? ORDER BY sequence_number DESC LIMIT ?"
+        return self._signals_of(tenant_id, rest, (rule_id, tenant_id, limit))
 
-    def outcomes(self, tenant_id: TenantId) -> Iterator[tuple[str, str]]:
+    def _signals_of(self, tenant_id: TenantId, rest: str, values: tuple[object, ...]) -> tuple[StoredSignal, ...]:
+        """The signals behind what was said of rules, the oldest first."""
+        names = {row.signal_id for row in self._all(f"WHERE {rest}", values, RuleSignal)}
+        # Selected again instead of listed: for a list, PostgreSQL reads a whole tenant that it takes for a small one.
+        asked = f"WHERE signal_id IN (SELECT signal_id FROM rule_outcome WHERE {rest}) AND tenant_id = ?"  # noqa: S608 - ours
+        found = [row for row in self._all(asked, (*values, tenant_id), StoredSignal) if row.signal_id in names]
+        return tuple(sorted(found, key=lambda row: row.sequence_number))
+
+    def every_outcome(self, tenant_id: TenantId) -> Iterator[RuleSignal]:
         # By rule and place, which is the order of the table itself: each rule's own order is all that counts.
-        sql = "SELECT rule_id, outcome FROM rule_outcome WHERE tenant_id = ? ORDER BY rule_id, sequence_number"
-        return ((str(row[0]), str(row[1])) for row in self._session.stream(sql, (tenant_id,)))
+        return self._rows.stream(RuleSignal, "WHERE tenant_id = ? ORDER BY rule_id, sequence_number", (tenant_id,))
 
     def answers_with(self, tenant_id: TenantId, rule_id: str, version: int, outcome: str) -> tuple[str, ...]:
-        rows = self._session.query(
-            "SELECT s.answer_id FROM rule_outcome o JOIN outcome_signal s"
-            " ON s.signal_id = o.signal_id AND s.tenant_id = o.tenant_id"
-            " WHERE o.rule_id = ? AND o.tenant_id = ? AND o.rule_version = ? AND o.outcome = ?"
-            " AND s.answer_id IS NOT NULL ORDER BY o.sequence_number",
-            (rule_id, tenant_id, version, outcome),
-        )
-        return tuple(dict.fromkeys(str(row[0]) for row in rows))
+        rest = f"rule_id = ? AND tenant_id = ? AND rule_version = ? AND outcome = ?{_BY_PLACE}"
+        found = self._signals_of(tenant_id, rest, (rule_id, tenant_id, version, outcome))
+        return tuple(dict.fromkeys(row.answer_id for row in found if row.answer_id is not None))
 
     def put_counters(self, tenant_id: TenantId, counters: RuleCounters) -> None:
         self.put_all_counters(tenant_id, (counters,))
@@ -294,19 +268,16 @@ class SqlDeliveryStore:
             self._session.run(_put_counters(count), [value for row in part for value in row])
 
     def find_counters(self, tenant_id: TenantId, rule_id: str) -> RuleCounters | None:
-        return self._one(f"{_COUNTERS} WHERE rule_id = ? AND tenant_id = ?", (rule_id, tenant_id), RuleCounters)
+        return self._one("WHERE rule_id = ? AND tenant_id = ?", (rule_id, tenant_id), RuleCounters)
 
     def find_all_counters(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> tuple[RuleCounters, ...]:
-        return tuple(self._any(_COUNTERS, tenant_id, "rule_id", rule_ids, RuleCounters))
+        return tuple(self._any(tenant_id, "rule_id", rule_ids, RuleCounters))
 
     def counters(self, tenant_id: TenantId) -> tuple[RuleCounters, ...]:
-        return self._all(f"{_COUNTERS} WHERE tenant_id = ? ORDER BY rule_id", (tenant_id,), RuleCounters)
-
-    def add_item(self, tenant_id: TenantId, item: OpenedItem) -> None:
-        self._add("root_cause", tenant_id, item, f"root cause `{item.item_id}`", "item_id", "rule_id")
+        return self._all("WHERE tenant_id = ? ORDER BY rule_id", (tenant_id,), RuleCounters)
 
     def find_item(self, tenant_id: TenantId, item_id: str) -> OpenedItem | None:
-        return self._one(f"{_ITEM} WHERE item_id = ? AND tenant_id = ?", (item_id, tenant_id), OpenedItem)
+        return self._one("WHERE item_id = ? AND tenant_id = ?", (item_id, tenant_id), OpenedItem)
 
     def items(self, tenant_id: TenantId, *, open_only: bool = False) -> tuple[OpenedItem, ...]:
         return self._items(tenant_id, without="root_cause_conclusion" if open_only else None)
@@ -314,60 +285,40 @@ class SqlDeliveryStore:
     def unasked_items(self, tenant_id: TenantId) -> tuple[OpenedItem, ...]:
         return self._items(tenant_id, without="root_cause_ticket")
 
-    def add_asked(self, tenant_id: TenantId, asked: AskedPeople) -> None:
-        what = f"the ticket about `{asked.item_id}`"
-        self._add("root_cause_ticket", tenant_id, asked, what, "item_id", "ticket_id")
-
     def find_asked(self, tenant_id: TenantId, item_id: str) -> AskedPeople | None:
-        return self._one(f"{_ASKED} WHERE item_id = ? AND tenant_id = ?", (item_id, tenant_id), AskedPeople)
+        return self._one("WHERE item_id = ? AND tenant_id = ?", (item_id, tenant_id), AskedPeople)
 
     def asked_on(self, tenant_id: TenantId, item_ids: Iterable[str]) -> tuple[AskedPeople, ...]:
-        return tuple(self._any(_ASKED, tenant_id, "item_id", item_ids, AskedPeople))
-
-    def add_conclusion(self, tenant_id: TenantId, concluded: ConcludedItem) -> None:
-        what = f"the conclusion of `{concluded.item_id}`"
-        self._add("root_cause_conclusion", tenant_id, concluded, what, "item_id", "rule_id")
+        return tuple(self._any(tenant_id, "item_id", item_ids, AskedPeople))
 
     def conclusions_on(self, tenant_id: TenantId, item_ids: Iterable[str]) -> tuple[ConcludedItem, ...]:
-        return tuple(self._any(_CONCLUDED, tenant_id, "item_id", item_ids, ConcludedItem))
+        return tuple(self._any(tenant_id, "item_id", item_ids, ConcludedItem))
 
     def has_conclusion(self, tenant_id: TenantId, rule_id: str, version: int, category: str) -> bool:
-        rows = self._session.query(
-            "SELECT 1 FROM root_cause_conclusion"
-            " WHERE rule_id = ? AND tenant_id = ? AND rule_version = ? AND failure_category = ? LIMIT 1",
-            (rule_id, tenant_id, version, category),
-        )
-        return bool(rows)
-
-    def add_proposal(self, tenant_id: TenantId, proposed: ProposedRule) -> None:
-        what = f"the proposal of `{proposed.item_id}`"
-        self._add("rule_proposal", tenant_id, proposed, what, "item_id")
+        rest = "WHERE rule_id = ? AND tenant_id = ? AND rule_version = ? AND failure_category = ? LIMIT 1"
+        return self._one(rest, (rule_id, tenant_id, version, category), ConcludedItem) is not None
 
     def proposals_on(self, tenant_id: TenantId, item_ids: Iterable[str]) -> tuple[ProposedRule, ...]:
-        return tuple(self._any(_PROPOSAL, tenant_id, "item_id", item_ids, ProposedRule))
+        return tuple(self._any(tenant_id, "item_id", item_ids, ProposedRule))
 
     def add_finding(self, tenant_id: TenantId, finding: AnswerFinding) -> None:
         what = f"finding {finding.position} of `{finding.answer_id}`"
         self._add("answer_finding", tenant_id, finding, what, "answer_id")
 
     def findings(self, tenant_id: TenantId, answer_id: str) -> tuple[AnswerFinding, ...]:
-        sql = f"{_FINDING} WHERE answer_id = ? AND tenant_id = ? ORDER BY position"
+        sql = "WHERE answer_id = ? AND tenant_id = ? ORDER BY position"
         return self._all(sql, (answer_id, tenant_id), AnswerFinding)
 
     def every_finding(self, tenant_id: TenantId) -> Iterator[AnswerFinding]:
-        rows = self._session.stream(f"{_FINDING} WHERE tenant_id = ? ORDER BY answer_id, position", (tenant_id,))
-        return (read_row(row, AnswerFinding) for row in rows)
-
-    def add_pair(self, tenant_id: TenantId, pair: StoredPair) -> None:
-        self._add("training_pair", tenant_id, pair, f"training pair `{pair.pair_id}`", "pair_id")
+        return self._rows.stream(AnswerFinding, "WHERE tenant_id = ? ORDER BY answer_id, position", (tenant_id,))
 
     def find_pair(self, tenant_id: TenantId, pair_id: str) -> StoredPair | None:
-        return self._one(f"{_PAIR} WHERE pair_id = ? AND tenant_id = ?", (pair_id, tenant_id), StoredPair)
+        return self._one("WHERE pair_id = ? AND tenant_id = ?", (pair_id, tenant_id), StoredPair)
 
     def pairs(
         self, tenant_id: TenantId, *, after: int = 0, through: int | None = None, limit: int | None = None
     ) -> tuple[StoredPair, ...]:
-        sql = f"{_PAIR} WHERE tenant_id = ? AND sequence_number > ?"
+        sql = "WHERE tenant_id = ? AND sequence_number > ?"
         values: tuple[object, ...] = (tenant_id, after)
         if through is not None:
             sql, values = f"{sql} AND sequence_number <= ?", (*values, through)
@@ -376,17 +327,11 @@ class SqlDeliveryStore:
             sql, values = f"{sql} LIMIT ?", (*values, limit)
         return self._all(sql, values, StoredPair)
 
-    def add_job(self, tenant_id: TenantId, job: TrainingJobRow) -> None:
-        self._add("training_job", tenant_id, job, f"training job `{job.job_id}`", "job_id")
-
     def jobs(self, tenant_id: TenantId) -> tuple[TrainingJobRow, ...]:
-        return self._all(f"{_JOB} WHERE tenant_id = ?{_BY_PLACE}", (tenant_id,), TrainingJobRow)
-
-    def add_result(self, tenant_id: TenantId, result: TrainingResultRow) -> None:
-        self._add("training_result", tenant_id, result, f"the result of `{result.job_id}`", "job_id")
+        return self._all(f"WHERE tenant_id = ?{_BY_PLACE}", (tenant_id,), TrainingJobRow)
 
     def find_result(self, tenant_id: TenantId, job_id: str) -> TrainingResultRow | None:
-        return self._one(f"{_RESULT} WHERE job_id = ? AND tenant_id = ?", (job_id, tenant_id), TrainingResultRow)
+        return self._one("WHERE job_id = ? AND tenant_id = ?", (job_id, tenant_id), TrainingResultRow)
 
     def add_loop(self, tenant_id: TenantId, answer_id: str, text: str) -> None:
         rows = self._session.query(
@@ -403,11 +348,11 @@ class SqlDeliveryStore:
         add_rows(self._session, "trace_loop", tenant_id, loops, f"the turns of `{answer_id}`")
 
     def loops(self, tenant_id: TenantId, answer_id: str) -> tuple[TraceLoop, ...]:
-        sql = f"{_LOOP} WHERE answer_id = ? AND tenant_id = ? ORDER BY position"
+        sql = "WHERE answer_id = ? AND tenant_id = ? ORDER BY position"
         return self._all(sql, (answer_id, tenant_id), TraceLoop)
 
     def _items(self, tenant_id: TenantId, *, without: str | None) -> tuple[OpenedItem, ...]:
-        sql = f"{_ITEM} WHERE tenant_id = ?"
+        sql = "WHERE tenant_id = ?"
         if without is not None:
             sql += (
                 f" AND NOT EXISTS (SELECT 1 FROM {without} d"  # noqa: S608 - our constants
@@ -427,19 +372,15 @@ class SqlDeliveryStore:
             _verify_each(rows)
         self._session.insert(table, columns, rows)
 
-    def _one(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> T | None:
-        rows = self._session.query(sql, parameters)
-        return read_row(rows[0], kind) if rows else None
+    def _one(self, rest: str, parameters: tuple[object, ...], kind: type[T]) -> T | None:
+        return self._rows.one(kind, rest, parameters)
 
-    def _any(self, select: str, tenant_id: TenantId, column: str, names: Iterable[str], kind: type[T]) -> Iterator[T]:
+    def _any(self, tenant_id: TenantId, column: str, names: Iterable[str], kind: type[T]) -> Iterator[T]:
         for part in _filled(names):
-            yield from self._all(
-                f"{select} WHERE {column} IN ({_marks(part)}) AND tenant_id = ?", (*part, tenant_id), kind
-            )
+            yield from self._all(f"WHERE {column} IN ({_marks(part)}) AND tenant_id = ?", (*part, tenant_id), kind)
 
-    def _all(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> tuple[T, ...]:
-        rows: list[Row] = self._session.query(sql, parameters)
-        return tuple(read_row(row, kind) for row in rows)
+    def _all(self, rest: str, parameters: tuple[object, ...], kind: type[T]) -> tuple[T, ...]:
+        return self._rows.all(kind, rest, parameters)
 
 
 def _verify_each(rows: Sequence[Row]) -> None:

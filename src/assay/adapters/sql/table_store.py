@@ -85,9 +85,9 @@ class Table(NamedTuple):
     added: int = 0
 
 
-def _table_of(kind: type[msgspec.Struct], *order: str, binary: tuple[str, ...] = ()) -> Table:
+def _table_of(kind: type[msgspec.Struct], *order: str, binary: tuple[str, ...] = (), added: int = 0) -> Table:
     """A table whose rows are records of that kind in a tenant."""
-    return Table(("tenant_id", *columns_of(kind)), ("tenant_id", *order), binary=binary)
+    return Table(("tenant_id", *columns_of(kind)), ("tenant_id", *order), binary=binary, added=added)
 
 
 _BY_PLACE = ("tenant_id", "level", "position")
@@ -183,19 +183,19 @@ TABLES: dict[str, Table] = {
     "query_type": _table_of(RecordedQuery, "slug", "version"),
     "reporter_grant": _table_of(GrantedReporter, "sequence_number"),
     "delivered_answer": _table_of(DeliveredAnswer, "answer_id"),
-    "outcome_signal": _table_of(StoredSignal, "signal_id"),
-    "rule_outcome": _table_of(RuleSignal, "rule_id", "sequence_number"),
+    "outcome_signal": _table_of(StoredSignal, "signal_id", added=1),
+    "rule_outcome": _table_of(RuleSignal, "rule_id", "sequence_number", added=1),
     "rule_counter": _table_of(RuleCounters, "rule_id"),
-    "root_cause": _table_of(OpenedItem, "item_id"),
-    "root_cause_ticket": _table_of(AskedPeople, "item_id"),
-    "root_cause_conclusion": _table_of(ConcludedItem, "item_id"),
-    "rule_proposal": _table_of(ProposedRule, "item_id"),
+    "root_cause": _table_of(OpenedItem, "item_id", added=1),
+    "root_cause_ticket": _table_of(AskedPeople, "item_id", added=1),
+    "root_cause_conclusion": _table_of(ConcludedItem, "item_id", added=1),
+    "rule_proposal": _table_of(ProposedRule, "item_id", added=1),
     "answer_finding": _table_of(AnswerFinding, "answer_id", "position"),
-    "training_pair": _table_of(StoredPair, "pair_id"),
-    "training_job": _table_of(TrainingJobRow, "job_id"),
+    "training_pair": _table_of(StoredPair, "pair_id", added=1),
+    "training_job": _table_of(TrainingJobRow, "job_id", added=1),
     "training_result": _table_of(TrainingResultRow, "job_id"),
     "trace_loop": _table_of(TraceLoop, "answer_id", "position"),
-    "peer_agreement": _table_of(RecordedAgreement, "sequence_number"),
+    "peer_agreement": _table_of(RecordedAgreement, "sequence_number", added=1),
     "webhook": _table_of(StoredWebhook, "webhook_id"),
     "webhook_end": _table_of(EndedWebhook, "webhook_id"),
     "webhook_letter": _table_of(Letter, "webhook_id", "position"),

@@ -59,6 +59,9 @@ class SqlUnit:
         self._rows.record(receipt.tenant_id, receipt.sequence_number, text, rows)
         return receipt
 
+    def append(self, draft: Draft) -> Receipt:
+        return self.ledger.append(draft)
+
     @cached_property
     def ledger(self) -> SqlLedgerStore:
         return SqlLedgerStore(self._session, self._chains)
@@ -129,15 +132,15 @@ class SqlUnit:
 
     @cached_property
     def delivery(self) -> SqlDeliveryStore:
-        return SqlDeliveryStore(self._session)
+        return SqlDeliveryStore(self._rows)
 
     @cached_property
     def peers(self) -> SqlPeerStore:
-        return SqlPeerStore(self._session)
+        return SqlPeerStore(self._rows)
 
     @cached_property
     def webhooks(self) -> SqlWebhookStore:
-        return SqlWebhookStore(self._session)
+        return SqlWebhookStore(self._rows)
 
     @cached_property
     def models(self) -> SqlModelStore:
@@ -145,7 +148,7 @@ class SqlUnit:
 
     @cached_property
     def pages(self) -> SqlPageStore:
-        return SqlPageStore(self._session)
+        return SqlPageStore(self._rows)
 
     @cached_property
     def requests(self) -> SqlRequestStore:

@@ -1,51 +1,29 @@
 """Webhooks in SQL."""
 
-from msgspec import Struct
-
-from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
-from assay.adapters.sql.session import SqlSession
+from assay.adapters.sql.row import sortable, verify_row
+from assay.adapters.sql.rows import Rows
 from assay.kernel.ids import TenantId
 from assay.ports.webhook_store import EndedWebhook, Letter, LetterState, StoredWebhook
-
-
-def _select(kind: type[Struct], table: str) -> str:
-    return f"SELECT {', '.join(columns_of(kind))} FROM {table}"  # noqa: S608 - our constants
-
-
-_WEBHOOK = _select(StoredWebhook, "webhook")
-_LETTER = _select(Letter, "webhook_letter")
 
 
 class SqlWebhookStore:
     """Implements `ports.webhook_store.WebhookStore`."""
 
-    def __init__(self, session: SqlSession) -> None:
-        self._session = session
-
-    def add_webhook(self, tenant_id: TenantId, webhook: StoredWebhook) -> None:
-        verify_row(webhook, "webhook_id")
-        add_row(self._session, "webhook", tenant_id, webhook, f"the webhook `{webhook.webhook_id}`")
-
-    def end_webhook(self, tenant_id: TenantId, ended: EndedWebhook) -> None:
-        verify_row(ended, "webhook_id")
-        add_row(self._session, "webhook_end", tenant_id, ended, f"the end of the webhook `{ended.webhook_id}`")
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._session = rows.session
 
     def find_webhook(self, tenant_id: TenantId, webhook_id: str) -> StoredWebhook | None:
-        rows = self._session.query(f"{_WEBHOOK} WHERE webhook_id = ? AND tenant_id = ?", (webhook_id, tenant_id))
-        return read_row(rows[0], StoredWebhook) if rows else None
+        return self._rows.one(StoredWebhook, "WHERE webhook_id = ? AND tenant_id = ?", (webhook_id, tenant_id))
 
     def is_ended(self, tenant_id: TenantId, webhook_id: str) -> bool:
-        sql = "SELECT 1 FROM webhook_end WHERE webhook_id = ? AND tenant_id = ?"
-        return bool(self._session.query(sql, (webhook_id, tenant_id)))
+        rest = "WHERE webhook_id = ? AND tenant_id = ?"
+        return self._rows.one(EndedWebhook, rest, (webhook_id, tenant_id)) is not None
 
     def webhooks(self, tenant_id: TenantId) -> tuple[StoredWebhook, ...]:
-        rows = self._session.query(
-            f"{_WEBHOOK} WHERE tenant_id = ? AND NOT EXISTS (SELECT 1 FROM webhook_end"  # noqa: S608 - our constants
-            " WHERE webhook_end.webhook_id = webhook.webhook_id AND webhook_end.tenant_id = webhook.tenant_id)"
-            " ORDER BY sequence_number",
-            (tenant_id,),
-        )
-        return tuple(read_row(row, StoredWebhook) for row in rows)
+        ended = {row.webhook_id for row in self._rows.all(EndedWebhook, "WHERE tenant_id = ?", (tenant_id,))}
+        rows = self._rows.all(StoredWebhook, "WHERE tenant_id = ? ORDER BY sequence_number", (tenant_id,))
+        return tuple(row for row in rows if row.webhook_id not in ended)
 
     def put_letter(self, tenant_id: TenantId, letter: Letter) -> None:
         verify_row(letter, "webhook_id")
@@ -66,10 +44,8 @@ class SqlWebhookStore:
         )
 
     def find_letter(self, tenant_id: TenantId, webhook_id: str, position: int) -> Letter | None:
-        rows = self._session.query(
-            f"{_LETTER} WHERE webhook_id = ? AND position = ? AND tenant_id = ?", (webhook_id, position, tenant_id)
-        )
-        return read_row(rows[0], Letter) if rows else None
+        rest = "WHERE webhook_id = ? AND position = ? AND tenant_id = ?"
+        return self._rows.one(Letter, rest, (webhook_id, position, tenant_id))
 
     def drop_letter(self, tenant_id: TenantId, webhook_id: str, position: int) -> None:
         self._session.run(
@@ -80,8 +56,5 @@ class SqlWebhookStore:
     def letters(
         self, tenant_id: TenantId, webhook_id: str, *, state: LetterState, limit: int = 1000
     ) -> tuple[Letter, ...]:
-        rows = self._session.query(
-            f"{_LETTER} WHERE webhook_id = ? AND tenant_id = ? AND state = ? ORDER BY position LIMIT ?",
-            (webhook_id, tenant_id, state.value, limit),
-        )
-        return tuple(read_row(row, Letter) for row in rows)
+        rest = "WHERE webhook_id = ? AND tenant_id = ? AND state = ? ORDER BY position LIMIT ?"
+        return self._rows.all(Letter, rest, (webhook_id, tenant_id, state.value, limit))

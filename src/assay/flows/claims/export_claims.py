@@ -15,7 +15,7 @@ from assay.flows.claims.output_claims import (
     claims_of_state,
     claims_of_verdicts,
 )
-from assay.flows.delivery.answer_record import AnswerRecord, get_proven
+from assay.flows.delivery.answer_record import AnswerRecord, get_record
 from assay.flows.delivery.query_types import load_queries
 from assay.flows.errors.delivery import AnswererError
 from assay.flows.tools import Tools
@@ -47,7 +47,7 @@ def export_answer_claims(tools: Tools, tenant_id: TenantId, answer_id: str, *, a
 
 
 def _look(unit: Unit, tenant_id: TenantId, answer_id: str) -> tuple[AnswerRecord, RiskTier]:
-    record = get_proven(unit, tenant_id, answer_id)
+    record = get_record(unit, tenant_id, answer_id)
     kind = load_queries(unit, tenant_id).types.get(record.question.query_type)
     return record, RiskTier.READ_ONLY if kind is None else kind.risk_tier
 

@@ -5,8 +5,7 @@ The ledger has the hash of the whole row; a salt keeps the hash from confirming 
 
 from typing import Any
 
-import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from assay.delivery.annotate import Annotation, AnswerBody, question_digest
 from assay.delivery.answerer import Question
@@ -15,17 +14,16 @@ from assay.delivery.rule import render_ref
 from assay.delivery.sense import StandardEvent
 from assay.delivery.strand import StrandReport
 from assay.delivery.twowrong import Step
+from assay.facts.delivery import AnswerDelivered
 from assay.flows.delivery.delivery_entry import delivery_entry, read_text, sense
 from assay.flows.errors import NotFoundError
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
-from assay.kernel.digest import Digest, digest_of
-from assay.kernel.entry import Entry, parse_entry
+from assay.kernel.digest import Digest
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind
-from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 
 
@@ -47,49 +45,16 @@ class AnswerRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     salt: str
 
 
-class _Bound(Struct, frozen=True, kw_only=True):
-    """The part of an `answer.delivered` entry that says which row it is about."""
-
-    record_hash: Digest
-
-
 def find_record(unit: Unit, tenant_id: TenantId, answer_id: str) -> AnswerRecord | None:
     row = unit.delivery.find_answer(tenant_id, answer_id)
     return None if row is None else read_text(row.text, AnswerRecord)
 
 
-def get_proven(unit: Unit, tenant_id: TenantId, answer_id: str) -> AnswerRecord:
-    """An answer as its entry binds it: what is given out again is what was answered, whoever can write to the rows."""
-    row = unit.delivery.find_answer(tenant_id, answer_id)
-    if row is None:
+def get_record(unit: Unit, tenant_id: TenantId, answer_id: str) -> AnswerRecord:
+    found = find_record(unit, tenant_id, answer_id)
+    if found is None:
         raise NotFoundError(f"tenant `{tenant_id}` has no answer `{answer_id[:80]}`")
-    stored = unit.ledger.find_entry(tenant_id, row.sequence_number)
-    entry = None if stored is None or digest_of(stored.text) != stored.entry_hash else parse_entry(stored.text)
-    if entry is None or entry.kind is not EntryKind.ANSWER_DELIVERED or _bound(entry) != digest_of(row.text.encode()):
-        raise DamagedRecordError(f"expected the row of `{answer_id[:80]}` that entry {row.sequence_number} binds")
-    return read_text(row.text, AnswerRecord)
-
-
-def _bound(entry: Entry) -> Digest:
-    return msgspec.json.decode(entry.body, type=_Bound).record_hash
-
-
-class AnswerDelivered(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of an `answer.delivered` entry: question and output by their hashes, the rest as it was.
-
-    A withheld output has no hash here, which would confirm a guess of it; `record_hash` binds it all the same.
-    """
-
-    asked_by: PrincipalId
-    session_id: str | None
-    answerer: str
-    question_hash: Digest
-    output_hash: Digest | None
-    record_hash: Digest
-    level: str
-    strands: StrandReport
-    shortfall: Shortfall | None
-    delivered: Annotation
+    return found
 
 
 class QueryFailed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -102,7 +67,14 @@ class QueryFailed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def answer_entry(
-    tools: Tools, tenant_id: TenantId, record: AnswerRecord, body: AnswerBody, *, record_hash: Digest, at: Instant
+    tools: Tools,
+    tenant_id: TenantId,
+    record: AnswerRecord,
+    body: AnswerBody,
+    *,
+    record_hash: Digest,
+    at: Instant,
+    resumed: bool = False,
 ) -> Draft:
     """The entry of an answer; `record_hash` is that of its row, as it was stored when the answer was first given."""
     annotation, asked = record.annotation, record.question
@@ -117,6 +89,7 @@ def answer_entry(
         strands=record.strands,
         shortfall=record.shortfall,
         delivered=body.annotation,
+        resumed=True if resumed else UNSET,
     )
     answered: dict[str, Any] = {
         "answer_id": annotation.answer_id,

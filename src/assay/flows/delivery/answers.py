@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from assay.claims.bundle import ClaimBundle
 from assay.delivery.annotate import HEADER, Annotation, AnswerBody, deliver, render_header, seal_body
 from assay.flows.claims.export_claims import export_answer_claims
-from assay.flows.delivery.answer_record import get_proven
+from assay.flows.delivery.answer_record import get_record
 from assay.flows.errors import NotFoundError
 from assay.flows.ledger.prove_record import bundle_of
 from assay.flows.request import (
@@ -136,7 +136,7 @@ def answer_bundle(tools: Tools, tenant_id: TenantId, answer_id: str) -> Bundle:
 
     def work(unit: Unit) -> Bundle:
         row = _row(unit, tenant_id, answer_id)
-        record = get_proven(unit, tenant_id, answer_id)
+        record = get_record(unit, tenant_id, answer_id)
         attachments = () if record.withheld else (_attachment(answer_id, canonicalize(record.output)),)
         with tools.tiles.borrow(unit, tenant_id) as cache:
             return bundle_of(unit, tenant_id, row.sequence_number, attachments=attachments, cache=cache)
@@ -149,7 +149,7 @@ def _look(unit: Unit, caller: Caller, answer_id: str) -> tuple[DeliveredAnswer, 
     row = _row(unit, caller.tenant_id, answer_id)
     if row.asked_by != caller.principal.id:
         require_role(caller.principal, SEE_ALL)
-    record = get_proven(unit, caller.tenant_id, answer_id)
+    record = get_record(unit, caller.tenant_id, answer_id)
     floor = caller.principal.authenticity_level_floor
     return row, deliver(record.output, record.annotation, floor=floor, was_withheld=record.withheld)
 

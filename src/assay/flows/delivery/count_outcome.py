@@ -26,11 +26,13 @@ from assay.delivery.trigger import (
 )
 from assay.delivery.twowrong import Success
 from assay.delivery.workitem import OpeningReason, item_id_of
+from assay.facts.delivery import hash_of
 from assay.flows.delivery.delivery_entry import read_text, text_of
 from assay.flows.delivery.open_rootcause import ask_at_once, open_rootcause_in, recent_signals
 from assay.flows.delivery.outcome_batch import OutcomeBatch, ReadySignal, Standing, generated_event
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
+from assay.kernel.instant import render_instant
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_of
 from assay.ports.database import Unit
 from assay.ports.delivery_store import AnswerFinding, RuleSignal, StoredSignal
@@ -97,7 +99,8 @@ def count_outcome(
         )
         for rule_id in signal.rule_ids
     ]
-    entry = unit.record(_entry(tools, tenant_id, ready, moved, tainting=tainting)).sequence_number
+    # Rows are added by the batch, all at once, and are those that the fact of the entry gives.
+    entry = unit.append(_entry(tools, tenant_id, ready, moved, tainting=tainting)).sequence_number
     session = signal.session
     batch.add(tenant_id, signal, _row(ready, session, entry), [_rule_row(signal, session, one, entry) for one in moved])
     if success is not None:
@@ -196,6 +199,9 @@ def _entry(tools: Tools, tenant_id: TenantId, ready: ReadySignal, moved: Sequenc
         "answer_id": signal.answer_id,
         "two_wrong": tainting,
         "rules": [{"rule_id": one.rule_id, "version": one.version, "move": one.move} for one in moved],
+        "record_hash": hash_of(ready.text),
+        "session": signal.session,
+        "occurred_at": render_instant(signal.occurred_at),
     }
     return draft_of(tenant_id, EntryKind.OUTCOME_REPORTED, plain_bytes(body), at=signal.received_at, events=events)
 
@@ -224,6 +230,7 @@ def _row(ready: ReadySignal, session: str, entry: int) -> StoredSignal:
         text=ready.text,
         received_at=signal.received_at,
         sequence_number=entry,
+        bound=1,
     )
 
 
@@ -237,6 +244,7 @@ def _rule_row(signal: Signal, session: str, one: _Moved, entry: int) -> tuple[Ru
         session=session,
         occurred_at=signal.occurred_at,
         received_at=signal.received_at,
+        bound=1,
     )
     return row, Standing(one.tally, one.watch, one.item_id)
 

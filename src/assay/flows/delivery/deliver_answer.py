@@ -371,7 +371,6 @@ def _record(
         hold_output(unit, tenant_id, gated.waiting, asked_by=principal.id, answer_id=answer_id, at=at)
     text = text_of(record)
     draft = answer_entry(tools, tenant_id, record, body, record_hash=digest_of(text.encode()), at=at)
-    receipt = unit.record(draft)
     row = DeliveredAnswer(
         answer_id=annotation.answer_id,
         query_type=annotation.query_type,
@@ -379,10 +378,10 @@ def _record(
         level=annotation.authenticity_level,
         text=text,
         answered_at=annotation.answered_at,
-        sequence_number=receipt.sequence_number,
+        sequence_number=0,
         short_of=None if record.shortfall is None else str(record.shortfall.expected_level),
     )
-    unit.delivery.add_answer(tenant_id, row)
+    receipt = unit.record(draft, row)
     place = f"entry {receipt.sequence_number}"
     loops = (
         loop_at_query(annotation, record.strands, state=f"{tools.delivery.service} with {loaded.types} query types"),

@@ -17,6 +17,7 @@ from assay.delivery.sense import StandardEvent
 from assay.delivery.tally import Tally
 from assay.delivery.twowrong import TwoWrong
 from assay.delivery.workitem import MOST_CONTEXTS, OpeningReason, WorkItem, draft_ticket, open_item, plugin_request
+from assay.facts.delivery import RootCauseAsked, RootCauseOpened, hash_of
 from assay.flows.delivery.answer_record import AnswerRecord, find_record
 from assay.flows.delivery.categories import suggest_category
 from assay.flows.delivery.delivery_entry import delivery_entry, read_text, sense, text_of
@@ -99,16 +100,18 @@ def open_rootcause_in(
     )
     told = {"item_id": item.item_id, "rule_id": rule.rule_id, "version": rule.version, "reason": str(reason)}
     event = sense(StandardEvent.RCA_TRIGGERED, item.item_id, told, service=service, at=at)
-    body = {**told, "signals": [one.signal_id for one in signals], "batch_id": batch_id}
-    receipt = unit.record(delivery_entry(tenant_id, EntryKind.ROOT_CAUSE_OPENED, body, at=at, events=(event,)))
-    row = OpenedItem(
+    text = text_of(item)
+    body = RootCauseOpened(
         item_id=item.item_id,
         rule_id=rule.rule_id,
-        text=text_of(item),
-        opened_at=at,
-        sequence_number=receipt.sequence_number,
+        version=rule.version,
+        reason=str(reason),
+        signals=tuple(one.signal_id for one in signals),
+        batch_id=batch_id,
+        item_hash=hash_of(text),
     )
-    unit.delivery.add_item(tenant_id, row)
+    row = OpenedItem(item_id=item.item_id, rule_id=rule.rule_id, text=text, opened_at=at, sequence_number=0, bound=1)
+    unit.record(delivery_entry(tenant_id, EntryKind.ROOT_CAUSE_OPENED, body, at=at, events=(event,)), row)
     return item
 
 
@@ -164,12 +167,12 @@ def _ticket(tools: Tools, tenant_id: TenantId, item: WorkItem, at: Instant) -> T
 def _record_asked(unit: Unit, item: WorkItem, ticket: Ticket, *, by: PrincipalId) -> None:
     tenant_id = ticket.tenant_id
     open_review_in(unit, ticket)
-    body = {"item_id": item.item_id, "ticket_id": ticket.id, "plugin_id": item.plugin_id, "asked_by": by}
-    receipt = unit.record(delivery_entry(tenant_id, EntryKind.ROOT_CAUSE_ASKED, body, at=ticket.opened_at))
-    row = AskedPeople(
-        item_id=item.item_id, ticket_id=ticket.id, text=text_of(item), sequence_number=receipt.sequence_number
+    text = text_of(item)
+    body = RootCauseAsked(
+        item_id=item.item_id, ticket_id=ticket.id, plugin_id=item.plugin_id, asked_by=by, item_hash=hash_of(text)
     )
-    unit.delivery.add_asked(tenant_id, row)
+    row = AskedPeople(item_id=item.item_id, ticket_id=ticket.id, text=text, sequence_number=0, bound=1)
+    unit.record(delivery_entry(tenant_id, EntryKind.ROOT_CAUSE_ASKED, body, at=ticket.opened_at), row)
 
 
 def _hypothesis(post: PluginPost | None, tenant_id: TenantId, item: WorkItem) -> tuple[PurvaPaksha | None, str | None]:

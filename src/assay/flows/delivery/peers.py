@@ -8,6 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from assay.delivery.errors import OutcomeSourceError
 from assay.delivery.federate import (
@@ -21,6 +22,7 @@ from assay.delivery.federate import (
 )
 from assay.delivery.outcome import Signal, parse_outcome, verify_same
 from assay.delivery.strand import StrandRegistry, StrandReport, is_private
+from assay.facts.delivery import PeerAgreed
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text, text_of
 from assay.flows.delivery.report_outcome import PhalaSignal, SignalKey, report_signal
@@ -72,14 +74,9 @@ def agree_with_peer(tools: Tools, caller: Caller, request: AgreeWithPeer) -> Agr
             if unit.delivery.latest_version(tenant_id, ours) is None:
                 raise NotFoundError(f"the registry knows no rule `{ours[:80]}`")
         event = news(EntryKind.PEER_AGREED, agreement.peer, {"peer": agreement.peer})
-        draft = delivery_entry(tenant_id, EntryKind.PEER_AGREED, agreement, at=caller.at, events=(event,))
-        row = RecordedAgreement(
-            peer=agreement.peer,
-            text=text_of(agreement),
-            by=by,
-            sequence_number=unit.record(draft).sequence_number,
-        )
-        unit.peers.add_agreement(tenant_id, row)
+        body = PeerAgreed(**asdict(agreement), agreed_by=by)
+        row = RecordedAgreement(peer=agreement.peer, text=text_of(agreement), by=by, sequence_number=0, bound=1)
+        unit.record(delivery_entry(tenant_id, EntryKind.PEER_AGREED, body, at=caller.at, events=(event,)), row)
         return agreement
 
     return tools.database.write(work)

@@ -9,7 +9,7 @@ from assay.delivery.level import Level
 from assay.delivery.query import QueryRegistry, QueryType, fold_queries
 from assay.delivery.rule import parse_rule_id
 from assay.flows.delivery.answer_record import AnswerRecord
-from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text, text_of
+from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text
 from assay.flows.delivery.rule_rows import load_rules
 from assay.flows.identity.authenticate import confirm
 from assay.flows.request import Option, Page, Paged, Request, cut, cut_named, read_number
@@ -154,10 +154,4 @@ def _add(unit: Unit, tenant_id: TenantId, query_type: QueryType) -> None:
     draft = delivery_entry(
         tenant_id, EntryKind.QUERY_TYPE_RECORDED, query_type, at=query_type.recorded_at, events=(event,)
     )
-    row = RecordedQuery(
-        slug=query_type.slug,
-        version=query_type.version,
-        text=text_of(query_type),
-        sequence_number=unit.record(draft).sequence_number,
-    )
-    unit.delivery.add_query(tenant_id, row)
+    unit.record(draft)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -61,8 +61,8 @@ def recount_rules(tools: Tools, caller: Caller, request: RecountRules) -> Recoun
 
 def _by_rule(unit: Unit, tenant_id: TenantId) -> Iterator[tuple[RuleId, list[Outcome]]]:
     kinds = {one.value: one for one in Outcome}
-    for rule_id, rows in groupby(unit.delivery.outcomes(tenant_id), key=itemgetter(0)):
-        yield RuleId(rule_id), [kinds[outcome] for _, outcome in rows]
+    for rule_id, rows in groupby(unit.delivery.every_outcome(tenant_id), key=attrgetter("rule_id")):
+        yield RuleId(rule_id), [kinds[row.outcome] for row in rows]
 
 
 def _tainted(unit: Unit, tenant_id: TenantId) -> Counter[str]:

@@ -20,7 +20,7 @@ from assay.delivery.outcome import Outcome, ReporterGrant, Signal, parse_outcome
 from assay.delivery.rule import RuleId
 from assay.delivery.twowrong import Success
 from assay.flows.answer_once import KeyedRequest
-from assay.flows.delivery.answer_record import find_record, get_proven
+from assay.flows.delivery.answer_record import find_record, get_record
 from assay.flows.delivery.count_outcome import Reported, count_outcome
 from assay.flows.delivery.delivery_entry import read_text
 from assay.flows.delivery.judge_success import judge_success, judged_now, may_be_judged
@@ -299,7 +299,7 @@ def _complete(unit: Unit, told: Mapping[str, JsonValue], caller: Caller) -> byte
     if unit.delivery.find_answer(sender.tenant_id, answer_id) is None:
         raise OutcomeAnswerError(f"expected an answer of this node, got `{answer_id[:80]}`")
     # What is written into the ledger in the sender's place is what the ledger binds, not what a row says.
-    annotation = get_proven(unit, sender.tenant_id, answer_id).annotation
+    annotation = get_record(unit, sender.tenant_id, answer_id).annotation
     if not names_rules(told):
         _require_all(sender, grant, annotation)
     whole = complete_outcome(told, annotation, occurred_at=caller.at)

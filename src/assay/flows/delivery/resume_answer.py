@@ -14,7 +14,7 @@ from assay.delivery.trace import loop_at_delivery
 from assay.flows.claims.claims_facts import ceiling_of
 from assay.flows.claims.decide_claims import decide_claims
 from assay.flows.claims.gate_output import mark_of
-from assay.flows.delivery.answer_record import AnswerRecord, answer_entry, get_proven
+from assay.flows.delivery.answer_record import AnswerRecord, answer_entry, get_record
 from assay.flows.delivery.deliver_answer import AnsweredQuestion, answered, require_query, seal_for
 from assay.flows.delivery.delivery_entry import text_of
 from assay.flows.errors import NotFoundError
@@ -61,7 +61,7 @@ def resume_answer(tools: Tools, caller: Caller, request: ResumeAnswer) -> Done[A
         if not body.withheld and (ceiling is None or highest_tier(gated.bundle) > ceiling):
             raise TierClosedError(f"expected `{principal.id}` to act at {highest_tier(gated.bundle)}, got {ceiling}")
         kept = digest_of(text_of(record).encode())
-        draft = answer_entry(tools, principal.tenant_id, told, body, record_hash=kept, at=at)
+        draft = answer_entry(tools, principal.tenant_id, told, body, record_hash=kept, at=at, resumed=True)
         receipt = unit.record(draft)
         place = f"entry {receipt.sequence_number}"
         loop = loop_at_delivery(body.annotation, receiver=principal.id, event_id=place, at=at)
@@ -74,7 +74,7 @@ def resume_answer(tools: Tools, caller: Caller, request: ResumeAnswer) -> Done[A
 def _admit(unit: Unit, caller: Caller, answer_id: str) -> tuple[AnswerRecord, RiskTier | None]:
     principal = caller.principal
     require_query(principal)
-    record = get_proven(unit, caller.tenant_id, answer_id)
+    record = get_record(unit, caller.tenant_id, answer_id)
     if record.question.asked_by != principal.id:
         raise NotFoundError(f"`{principal.id}` was given no answer `{answer_id[:80]}`")
     return record, ceiling_of(unit, principal, caller.at)

@@ -22,7 +22,8 @@ from assay.delivery.rule import (
     verify_author,
 )
 from assay.delivery.tally import Alert, AlertRule, Point, Tally, check_alert, series
-from assay.flows.delivery.delivery_entry import delivery_entry, news, text_of
+from assay.facts.delivery import ReporterGranted
+from assay.flows.delivery.delivery_entry import delivery_entry, news
 from assay.flows.delivery.outcome_batch import load_counters, tally_of
 from assay.flows.delivery.rule_proofs import find_granted
 from assay.flows.delivery.rule_rows import add_version, content_of, load_rules
@@ -50,7 +51,7 @@ from assay.kernel.digest import digest_of, parse_digest
 from assay.kernel.ids import TenantId, parse_principal_id
 from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
-from assay.ports.delivery_store import GrantedReporter, RuleCounters
+from assay.ports.delivery_store import RuleCounters
 from assay.ports.signer import Signer
 from assay.review.draft import Reply
 from assay.review.kind import TicketKind
@@ -167,7 +168,7 @@ def rule(tools: Tools, caller: Caller, request: ShowRule) -> ShownRuleRecord:
         known = load_rules(unit, tenant_id, [name]).get(name)
         row = load_counters(unit, tenant_id, name)
         tally = tally_of(row)
-        history = ((one.received_at, Outcome(one.outcome)) for one in unit.delivery.rule_history(tenant_id, name))
+        history = ((one.received_at, Outcome(one.outcome)) for one in unit.delivery.rule_signals(tenant_id, name))
         return ShownRuleRecord(
             rule_id=name,
             versions=known.versions,
@@ -254,17 +255,11 @@ def grant_reporter(tools: Tools, caller: Caller, request: GrantReporter) -> Repo
         draft = delivery_entry(
             tenant_id,
             EntryKind.REPORTER_GRANTED,
-            {**told, "granted_by": by.id},
+            ReporterGranted(principal_id=principal_id, rules=grant.rules, granted_by=by.id),
             at=caller.at,
             events=(news(EntryKind.REPORTER_GRANTED, principal_id, told),),
         )
-        row = GrantedReporter(
-            principal_id=principal_id,
-            text=text_of(grant),
-            by=by.id,
-            sequence_number=unit.record(draft).sequence_number,
-        )
-        unit.delivery.add_grant(tenant_id, row)
+        unit.record(draft)
         return grant
 
     return tools.database.write(work)

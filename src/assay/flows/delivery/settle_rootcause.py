@@ -5,10 +5,10 @@ accepted proposal -> next version of the rule;   answer `certify` -> Certificati
 """
 
 from hashlib import sha256
-from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from assay.delivery.conclude import Conclusion, conclude, parse_conclusion
 from assay.delivery.outcome import Signal
@@ -20,6 +20,7 @@ from assay.delivery.sense import StandardEvent
 from assay.delivery.trace import loop_at_root_cause
 from assay.delivery.trigger import conclude_watch
 from assay.delivery.workitem import WorkItem
+from assay.facts.delivery import RootCauseClosed, RuleProposed, logged_pair
 from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text, sense, text_of
 from assay.flows.delivery.judge_success import remark_answers
 from assay.flows.delivery.outcome_batch import counters_of, load_counters, tally_of, watch_of
@@ -28,7 +29,6 @@ from assay.flows.errors import NotFoundError
 from assay.flows.known import get_principal
 from assay.flows.review.open_review import open_review_in
 from assay.identity.principal import BuiltInRole
-from assay.kernel.canonical import canonical_digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
@@ -39,8 +39,6 @@ from assay.review.errors import OwnRequestError
 from assay.review.kind import TicketKind
 from assay.review.settle import Settlement
 from assay.review.ticket import TICKET_ENTROPY_BYTES, Ticket, TicketDraft, open_ticket, ticket_id_from
-
-_LONGEST_LOGGED = 512 * 1024
 
 
 def read_conclusion(unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) -> None:
@@ -102,9 +100,8 @@ def _close(unit: Unit, tenant_id: TenantId, conclusion: Conclusion, pair: Traini
         "concluded_by": conclusion.concluded_by,
     }
     event = sense(StandardEvent.RCA_CLOSED, conclusion.item_id, told, service=service, at=conclusion.concluded_at)
-    draft = delivery_entry(
-        tenant_id, EntryKind.ROOT_CAUSE_CLOSED, conclusion, at=conclusion.concluded_at, events=(event,)
-    )
+    body = RootCauseClosed(**asdict(conclusion), pair_id=pair.training_pair_id)
+    draft = delivery_entry(tenant_id, EntryKind.ROOT_CAUSE_CLOSED, body, at=conclusion.concluded_at, events=(event,))
     row = ConcludedItem(
         item_id=conclusion.item_id,
         rule_id=rule.rule_id,
@@ -112,9 +109,10 @@ def _close(unit: Unit, tenant_id: TenantId, conclusion: Conclusion, pair: Traini
         failure_category=conclusion.failure_category,
         text=text_of(conclusion),
         pair_id=pair.training_pair_id,
-        sequence_number=unit.record(draft).sequence_number,
+        sequence_number=0,
+        bound=1,
     )
-    unit.delivery.add_conclusion(tenant_id, row)
+    unit.record(draft, row)
 
 
 def _capture(unit: Unit, tenant_id: TenantId, item: WorkItem, pair: TrainingPair, service: str) -> None:
@@ -126,23 +124,17 @@ def _capture(unit: Unit, tenant_id: TenantId, item: WorkItem, pair: TrainingPair
         StandardEvent.TRAINING_PAIR_CAPTURED, pair.training_pair_id, told, service=service, at=pair.captured_at
     )
     text = text_of(pair)
-    draft = delivery_entry(tenant_id, EntryKind.TRAINING_PAIR, _logged(text), at=pair.captured_at, events=(event,))
+    body = {**logged_pair(text), "item_id": item.item_id}
+    draft = delivery_entry(tenant_id, EntryKind.TRAINING_PAIR, body, at=pair.captured_at, events=(event,))
     row = StoredPair(
         pair_id=pair.training_pair_id,
         rule_id=pair.rule_id,
         item_id=item.item_id,
         text=text,
-        sequence_number=unit.record(draft).sequence_number,
+        sequence_number=0,
+        bound=1,
     )
-    unit.delivery.add_pair(tenant_id, row)
-
-
-def _logged(text: str) -> dict[str, Any]:
-    """A pair as its entry has it: where an answer is longer than an entry may be, its input is bound by its hash."""
-    told: dict[str, Any] = msgspec.json.decode(text)
-    if len(text.encode()) > _LONGEST_LOGGED:
-        told["input_hash"] = canonical_digest(told.pop("input"))
-    return told
+    unit.record(draft, row)
 
 
 def _end_episode(unit: Unit, tenant_id: TenantId, item: WorkItem, *, at: Instant) -> None:
@@ -175,15 +167,16 @@ def _propose(unit: Unit, concluded: Ticket, conclusion: Conclusion) -> None:
     open_review_in(unit, ticket)
     told = {"item_id": proposal.item_id, "rule_id": proposal.rule_id, "route": str(proposal.route)}
     event = news(EntryKind.RULE_PROPOSED, proposal.rule_id, told)
-    entry = delivery_entry(tenant_id, EntryKind.RULE_PROPOSED, proposal, at=at, events=(event,))
+    body = RuleProposed(**asdict(proposal), ticket_id=ticket.id)
     row = ProposedRule(
         item_id=proposal.item_id,
         rule_id=proposal.rule_id,
         ticket_id=ticket.id,
         text=text_of(proposal),
-        sequence_number=unit.record(entry).sequence_number,
+        sequence_number=0,
+        bound=1,
     )
-    unit.delivery.add_proposal(tenant_id, row)
+    unit.record(delivery_entry(tenant_id, EntryKind.RULE_PROPOSED, body, at=at, events=(event,)), row)
 
 
 _ACCEPT = "accept"

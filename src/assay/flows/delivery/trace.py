@@ -14,7 +14,7 @@ from assay.delivery.outcome import Signal
 from assay.delivery.rule import render_ref
 from assay.delivery.trace import Loop, Stage, Trace, check_trace, gather_trace
 from assay.delivery.workitem import WorkItem
-from assay.flows.delivery.answer_record import AnswerRecord, get_proven
+from assay.flows.delivery.answer_record import AnswerRecord, get_record
 from assay.flows.delivery.delivery_entry import read_text
 from assay.flows.errors import NotFoundError
 from assay.flows.request import Request
@@ -118,7 +118,7 @@ def _trace(unit: Unit, tenant_id: TenantId, name: str) -> ShownTrace:
         return ShownTrace(
             answer_id=None, query_type=None, level=None, permission=None, steps=steps, trace=None, problems=()
         )
-    record = get_proven(unit, tenant_id, answer_id)
+    record = get_record(unit, tenant_id, answer_id)
     loops = gather_trace(answer_id, [read_text(one.text, Loop) for one in unit.delivery.loops(tenant_id, answer_id)])
     last = max((one.stage for one in loops.loops), key=list(Stage).index, default=Stage.DELIVERY)
     return ShownTrace(

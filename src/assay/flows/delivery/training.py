@@ -7,12 +7,14 @@ from types import MappingProxyType
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from assay.delivery.categorise import measure_pairs
 from assay.delivery.pair import TrainingPair, next_batch, render_chat, render_pairs, render_preferences
 from assay.delivery.sense import StandardEvent
 from assay.delivery.suggestion import HeldOut
 from assay.delivery.workitem import WorkItem
+from assay.facts.delivery import TrainingFinished, TrainingTriggered
 from assay.flows.delivery.delivery_entry import delivery_entry, read_text, sense, text_of
 from assay.flows.delivery.item_sight import is_hidden, pair_without_output
 from assay.flows.errors import NotFoundError
@@ -25,7 +27,7 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.ports.database import Database, Unit
-from assay.ports.delivery_store import StoredPair, TrainingJobRow, TrainingResultRow
+from assay.ports.delivery_store import StoredPair, TrainingJobRow
 from assay.ports.trainer import Trainer, TrainingJob, TrainingResult, TrainingState, TrainingStoppedError
 
 LINES = "application/x-ndjson"
@@ -179,16 +181,17 @@ def _trigger(unit: Unit, tools: Tools, tenant_id: TenantId, size: int, at: Insta
     )
     told = {"job_id": job.job_id, "pairs": len(batch), "rule_ids": list(job.rule_ids)}
     event = sense(StandardEvent.FINETUNING_TRIGGERED, job.job_id, told, service=tools.delivery.service, at=at)
-    draft = delivery_entry(tenant_id, EntryKind.TRAINING_TRIGGERED, job, at=at, events=(event,))
+    body = TrainingTriggered(**asdict(job), through=rows[-1].sequence_number)
     row = TrainingJobRow(
         job_id=job.job_id,
         through=rows[-1].sequence_number,
         pairs=len(batch),
         text=text_of(job),
         triggered_at=at,
-        sequence_number=unit.record(draft).sequence_number,
+        sequence_number=0,
+        bound=1,
     )
-    unit.delivery.add_job(tenant_id, row)
+    unit.record(delivery_entry(tenant_id, EntryKind.TRAINING_TRIGGERED, body, at=at, events=(event,)), row)
     return job
 
 
@@ -215,12 +218,8 @@ def _run(
         if known is not None:
             # Somebody else took the same job meanwhile: a job has one result, and the first one stands.
             return ShownJob(job=job, result=read_text(known.text, TrainingResult))
-        body = {"job_id": job.job_id, "result": result}
-        receipt = unit.record(delivery_entry(tenant_id, EntryKind.TRAINING_FINISHED, body, at=finished_at))
-        row = TrainingResultRow(
-            job_id=job.job_id, text=text_of(result), finished_at=finished_at, sequence_number=receipt.sequence_number
-        )
-        unit.delivery.add_result(tenant_id, row)
+        body = TrainingFinished(job_id=job.job_id, result=result)
+        unit.record(delivery_entry(tenant_id, EntryKind.TRAINING_FINISHED, body, at=finished_at))
         return ShownJob(job=job, result=result)
 
     return tools.database.write(work)

@@ -15,7 +15,8 @@ from assay.delivery.webhook import (
     verify_webhook_target,
     webhook_headers,
 )
-from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text, text_of
+from assay.facts.delivery import WebhookRemoved
+from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text
 from assay.flows.delivery.emit_event import outbox_cloud_event
 from assay.flows.errors import NotFoundError
 from assay.flows.identity.authenticate import confirm
@@ -29,7 +30,7 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.events import OutboxEvent
 from assay.ports.webhook_sender import Sent, WebhookSender
-from assay.ports.webhook_store import EndedWebhook, Letter, LetterState, StoredWebhook
+from assay.ports.webhook_store import Letter, LetterState
 
 _ID_BYTES = 12
 _MOST_LETTERS = 10_000
@@ -116,9 +117,7 @@ def add_webhook(tools: Tools, caller: Caller, request: AddWebhook) -> AddedWebho
         )
         event = news(EntryKind.WEBHOOK_ADDED, webhook_id, {"webhook_id": webhook_id})
         draft = delivery_entry(tenant_id, EntryKind.WEBHOOK_ADDED, webhook, at=at, events=(event,))
-        number = unit.record(draft).sequence_number
-        row = StoredWebhook(webhook_id=webhook_id, text=text_of(webhook), sequence_number=number)
-        unit.webhooks.add_webhook(tenant_id, row)
+        unit.record(draft)
         unit.outbox.confirm(tenant_id, cursor_name(webhook_id), unit.outbox.newest(tenant_id))
         return webhook
 
@@ -132,12 +131,10 @@ def remove_webhook(tools: Tools, caller: Caller, request: RemoveWebhook) -> Webh
     def work(unit: Unit) -> Webhook:
         by = confirm(unit, caller).principal.id
         webhook = load_webhook(unit, tenant_id, webhook_id)
-        told = {"webhook_id": webhook_id, "removed_by": by}
+        told = WebhookRemoved(webhook_id=webhook_id, removed_by=by)
         event = news(EntryKind.WEBHOOK_REMOVED, webhook_id, {"webhook_id": webhook_id})
         draft = delivery_entry(tenant_id, EntryKind.WEBHOOK_REMOVED, told, at=caller.at, events=(event,))
-        number = unit.record(draft).sequence_number
-        ended = EndedWebhook(webhook_id=webhook_id, by=by, ended_at=caller.at, sequence_number=number)
-        unit.webhooks.end_webhook(tenant_id, ended)
+        unit.record(draft)
         return webhook
 
     return tools.database.write(work)

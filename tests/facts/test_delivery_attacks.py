@@ -1,0 +1,192 @@
+"""Rows of delivery that were changed, moved or added behind our back are returned by no reader, on both databases."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from assay.adapters.clock import SystemClock
+from assay.adapters.postgres.provision import provision
+from assay.adapters.sql.row import columns_of
+from assay.delivery.federate import Agreement
+from assay.facts import delivery as facts
+from assay.facts.projector import row_of
+from assay.flows.delivery.training import captured_pairs, list_jobs, run_training, trigger_training
+from assay.flows.delivery.webhooks import list_webhooks
+from assay.identity.caller import local_caller
+from assay.ports.damage import DamagedRecordError
+from assay.ports.trainer import TrainingResult, TrainingState
+from tests.delivering import (
+    add_webhook,
+    agree_with_peer,
+    list_items,
+    recount_rules,
+    remove_webhook,
+    show_agreement,
+    walked,
+)
+from tests.flows._delivery import Delivery, opened_delivery
+from tests.flows._people import ADMIN, TENANT
+from tests.postgres_cluster import PostgresCluster
+
+_PEER = "harbour"
+_CHECKED = {table.name: table for table in facts.TABLES if not table.pending}
+# What a column is changed to where appending a letter, or adding a thousand, breaks another rule of the table.
+_OTHERWISE = {
+    "outcome": "CASE outcome WHEN 'success' THEN 'failure' ELSE 'success' END",
+    "failure_category": "CASE failure_category WHEN 'A' THEN 'B' ELSE 'A' END",
+    "bound": "NULL",
+    "short_of": "'PRAMANA-3'",
+}
+_INTEGERS = frozenset({"sequence_number", "version", "rule_version", "through", "pairs"})
+
+
+class Attacker:
+    """Somebody with every right on the database: triggers are off, and each change is taken back afterwards."""
+
+    def __init__(self, run: Callable[[str], list[tuple[Any, ...]]]) -> None:
+        self.run = run
+
+    def change(self, table: str, statement: str, look: Callable[[], object]) -> None:
+        self.run(f"CREATE TABLE kept_rows AS SELECT * FROM {table}")
+        try:
+            self.run(statement)
+            look()
+        finally:
+            self.run(f"DELETE FROM {table}")
+            self.run(f"INSERT INTO {table} SELECT * FROM kept_rows")
+            self.run("DROP TABLE kept_rows")
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def attacked(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Delivery, Attacker]]:
+    folder = tmp_path_factory.mktemp("attacked")
+    if request.param == "sqlite":
+        with opened_delivery(folder) as node:
+            run = partial(_sqlite, folder / "node" / "assay.db")
+            for (name,) in run("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
+                run(f"DROP TRIGGER {name}")
+            yield _filled(node), Attacker(run)
+        return
+    cluster: PostgresCluster = request.getfixturevalue("postgres_cluster")
+    name = cluster.create_database()
+    provision(cluster.dsn(name), at=SystemClock().now())
+    with opened_delivery(folder, database=cluster.dsn(name, "assay_app")) as node:
+        run = partial(_postgres, cluster.dsn(name))
+        for (table,) in run("SELECT DISTINCT event_object_table FROM information_schema.triggers"):
+            run(f"ALTER TABLE {table} DISABLE TRIGGER ALL")
+        yield _filled(node), Attacker(run)
+
+
+def _sqlite(path: Path, statement: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(path, timeout=30)) as connection, connection:
+        return connection.execute(statement).fetchall()
+
+
+def _postgres(dsn: str, statement: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(dsn, options="-c search_path=assay") as connection:
+        cursor = connection.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
+def _filled(empty: Delivery) -> Delivery:
+    """A node with rows in every table: answers, a success, a concluded failure, a job, a peer, webhooks."""
+    node = empty.ready()
+    answers = [node.ask().answer_id for _ in range(2)]
+    mark: dict[str, Any] = {"authenticity_level": "PRAMANA-2", "strands_available": ["capability", "knowledge"]}
+    node.report("success", answer_id=answers[0], key="s", **mark)
+    node.fail(3)
+    [item] = list_items(node.tools, TENANT, open_only=True)
+    node.conclude(item.item.item_id)
+    at = node.desk.at(minutes=12)
+    trigger_training(node.tools, TENANT, size=1, at=at)
+    run_training(node.with_settings(trainer=_Trainer()).tools, TENANT, at=at)
+    agree_with_peer(node.tools, Agreement(peer=_PEER), credential=node.olga, at=at)
+    add_webhook(node.tools, TENANT, "https://hooks.example/1", by=ADMIN, at=at)
+    added = add_webhook(node.tools, TENANT, "https://hooks.example/2", by=ADMIN, at=at)
+    remove_webhook(node.tools, TENANT, added.webhook.webhook_id, by=ADMIN, at=at)
+    return node
+
+
+class _Trainer:
+    def train(self, *_: object, **__: object) -> TrainingResult:
+        return TrainingResult(state=TrainingState.PASSED_OVER, reason="nothing to learn")
+
+
+def _read(node: Delivery, table: str) -> object:
+    """Every row of a table, by the function that all stores read with."""
+    kind = row_of(_CHECKED[table])
+    assert kind is not None
+    return node.tools.database.read(lambda unit: unit._rows.all(kind, "", ()))  # type: ignore[attr-defined]  # of SQL
+
+
+def _doors(node: Delivery) -> dict[str, Callable[[], object]]:
+    """How each table is read by callers."""
+    tools, local = node.tools, local_caller(TENANT, at=node.desk.at(minutes=12))
+    return {
+        "query_type": lambda: walked(tools, local, "queries.list"),
+        "reporter_grant": lambda: node.report("failure", key="again"),
+        "delivered_answer": lambda: walked(tools, local, "answers.list"),
+        "outcome_signal": lambda: walked(tools, local, "outcomes.list"),
+        "rule_outcome": lambda: recount_rules(tools, TENANT),
+        "root_cause": lambda: list_items(tools, TENANT),
+        "root_cause_ticket": lambda: list_items(tools, TENANT),
+        "root_cause_conclusion": lambda: list_items(tools, TENANT),
+        "rule_proposal": lambda: list_items(tools, TENANT),
+        "training_pair": lambda: captured_pairs(tools.database, TENANT),
+        "training_job": lambda: list_jobs(tools, TENANT),
+        "training_result": lambda: list_jobs(tools, TENANT),
+        "peer_agreement": lambda: show_agreement(tools, TENANT, _PEER),
+        "webhook": lambda: list_webhooks(tools, TENANT),
+        "webhook_end": lambda: list_webhooks(tools, TENANT),
+    }
+
+
+def _damaged(look: Callable[[], object]) -> Callable[[], None]:
+    def expect() -> None:
+        with pytest.raises(DamagedRecordError):
+            look()
+
+    return expect
+
+
+@pytest.mark.parametrize("table", _CHECKED)
+def test_no_changed_column_is_read(attacked: tuple[Delivery, Attacker], table: str) -> None:
+    node, attacker = attacked
+    kind = row_of(_CHECKED[table])
+    assert kind is not None
+    assert _read(node, table)
+    for column in ("tenant_id", *columns_of(kind)):
+        if column in _INTEGERS:
+            value = f"{column} + 1000"
+        elif column.endswith("_at"):
+            value = f"replace({column}, '20', '19')"
+        else:
+            value = _OTHERWISE.get(column, f"coalesce({column}, '') || 'x'")
+        attacker.change(table, f"UPDATE {table} SET {column} = {value}", _damaged(lambda: _read(node, table)))
+    assert _read(node, table)
+
+
+@pytest.mark.parametrize("table", _CHECKED)
+def test_no_door_returns_or_uses_a_changed_row(attacked: tuple[Delivery, Attacker], table: str) -> None:
+    node, attacker = attacked
+    column = "made_by" if table == "webhook_end" else "signal_id" if table == "rule_outcome" else "text"
+    statement = f"UPDATE {table} SET {column} = {column} || ' '"
+    attacker.change(table, statement, _damaged(_doors(node)[table]))
+
+
+@pytest.mark.parametrize("table", _CHECKED)
+def test_a_row_of_another_entry_is_refused(attacked: tuple[Delivery, Attacker], table: str) -> None:
+    """A copy under the number of an entry that says nothing of it: inserted, or moved there."""
+    node, attacker = attacked
+    statement = (
+        f"UPDATE {table} SET sequence_number = 1 WHERE sequence_number = (SELECT max(sequence_number) FROM {table})"
+    )
+    attacker.change(table, statement, _damaged(lambda: _read(node, table)))
