@@ -16,6 +16,7 @@ from assay.verdicts.window import window_facts
 SMALL = Shape(vocabulary=len(VOCABULARY), width=32, layers=2, heads=4, inner=48)
 ROOT = Path(__file__).resolve().parents[2]
 WEIGHTS = ROOT / "src" / "assay" / "model" / "weights" / "judge.bin"
+EARLIER = WEIGHTS.with_name("judge-1.3.0.bin")
 
 
 def untrained(shape: Shape = SMALL, seed: int = 1) -> bytes:
@@ -37,6 +38,12 @@ def small_engine() -> Engine:
 @cache
 def shipped_engine() -> Engine:
     return Engine(parse_weights(WEIGHTS.read_bytes()))
+
+
+@cache
+def earlier_engine() -> Engine:
+    """Return the judge of version 0.1.0."""
+    return Engine(parse_weights(EARLIER.read_bytes()))
 
 
 def asked(docket: Docket, telemetry: Telemetry) -> tuple[str, bytes]:

@@ -17,6 +17,7 @@ from tests.surfaces.http.served import serving
 
 _KEYS: dict[str, str] = KNOWN["keys"]
 _VERDICTS = 50
+_WEIGHTS = "sha256:e04fa4890d3fa24f755b6d6a38fc1f6ec6f766cab3db86c297441d71563cf6b5"
 # What a proof is verified with beside the founder's key.
 _WITH_TEXT = ("--entry", PROOFS / "note.txt")
 _PROOFS: dict[str, tuple[object, ...]] = {
@@ -69,6 +70,13 @@ def test_every_verdict_is_reached_again_byte_for_byte(kept: Path) -> None:
     *replays, last = answered("replay", "--all", home=kept)
     assert last["summary"]["is_clean"]
     assert [one["result"] for one in replays] == ["MATCH"] * _VERDICTS
+
+
+def test_the_weights_of_then_stay_in_use_until_people_decide_otherwise(kept: Path) -> None:
+    """The weights of this release are there to be measured and activated; nobody did that yet."""
+    shown = answered("model", "show", home=kept)
+    assert shown["manifest"]["weight_hash"] == _WEIGHTS
+    assert (shown["is_active"], shown["manifest"]["version"]) == (True, "1.3.0")
 
 
 @pytest.mark.parametrize("place", [1, 2])

@@ -50,8 +50,7 @@ FIRST: Final = Form(
     is_cyclic=False,
     is_readable=False,
 )
-# Set by `assay model eval --sweep`: within them no case of a sweep is called CLEAR that is not, but for upper ends of
-# ranges (`docs/model.md`), which a limit does not mend.
+# Set by `assay model eval --sweep`: within them no case of a sweep is called CLEAR that is not.
 SECOND: Final = Form(
     template_id="ski.v3.evaluate.2",
     limits=Limits(

@@ -87,15 +87,18 @@ def open_scorer(
     `folder` is a node's: where its registry keeps the weights that are `named`, it is they that check.
     """
     from assay.adapters.inference.weights import hash_weights  # noqa: PLC0415 - only who checks a receipt pays for it
-    from assay.adapters.reasoning.judge import JudgeReasoner, JudgeWeights, shipped_weights  # noqa: PLC0415 - the same
+    from assay.adapters.reasoning import judge  # noqa: PLC0415 - the same
     from assay.adapters.reasoning.judge_here import JudgeHere  # noqa: PLC0415 - the same
 
     if weights is None and folder is not None and named is not None:
         kept = weight_folder(folder).path_of(named)
         weights = kept if kept.is_file() else None
-    # Whose weights they are is for the receipt to say: here they are named by their own bytes.
-    chosen = shipped_weights() if weights is None else JudgeWeights(file=weights, expected=hash_weights(weights))
-    return JudgeReasoner(JudgeHere(chosen), SystemClock())
+    if weights is None:
+        chosen = (judge.find_shipped(named) if named is not None else None) or judge.shipped_weights()
+    else:
+        # Whose weights they are is for the receipt to say: here they are named by their own bytes.
+        chosen = judge.JudgeWeights(file=weights, expected=hash_weights(weights))
+    return judge.JudgeReasoner(JudgeHere(chosen), SystemClock())
 
 
 def _judge_in_use(folder: Path, config: Config, tools: Tools) -> "JudgeWeights":
@@ -103,14 +106,19 @@ def _judge_in_use(folder: Path, config: Config, tools: Tools) -> "JudgeWeights":
 
     The card beside the shipped file is no witness for it: whoever changes one can change the other.
     """
-    from assay.adapters.reasoning.judge import JudgeWeights, shipped_weights  # noqa: PLC0415 - only who evaluates
+    from assay.adapters.reasoning.judge import (  # noqa: PLC0415 - only who evaluates
+        JudgeWeights,
+        find_shipped,
+        shipped_weights,
+    )
     from assay.flows.model.known_weights import find_known_weights  # noqa: PLC0415 - the same
 
     tenant_id, shipped = parse_tenant_id(config.node.tenant), shipped_weights()
     pinned = None if config.node.judge is None else parse_digest(config.node.judge)
     known = find_known_weights(tools, tenant_id, pinned=pinned)
-    if known is None or known == shipped.expected:
-        return shipped
+    packaged = shipped if known is None else find_shipped(known)
+    if packaged is not None or known is None:
+        return packaged or shipped
     kept = weight_folder(folder).path_of(known)
     return JudgeWeights(file=kept if kept.is_file() else shipped.file, expected=known)
 

@@ -25,6 +25,8 @@ from assay.verdicts.sovereignty import Place
 BACKEND_NAME = "judge"
 _ENGINE_VERSION = f"assay-judge-1 {__version__}"
 _SHIPPED = "weights/judge.bin"
+# Weights of earlier releases: they replay what they decided, and judge at nodes until people put others into use.
+_EARLIER = ("weights/judge-1.3.0.bin",)
 
 
 class JudgeWeights(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -132,9 +134,19 @@ def _outcome(
 
 
 def shipped_weights() -> JudgeWeights:
-    """Those that come with the package, under the hash that their card names."""
+    """Return the weights of this release, under the hash that their card names."""
+    return _packaged(_SHIPPED)
+
+
+def find_shipped(weight_hash: Digest) -> JudgeWeights | None:
+    """Return the weights of this or an earlier release that have this hash."""
+    packaged = (shipped_weights(), *(_packaged(name) for name in _EARLIER))
+    return next((one for one in packaged if one.expected == weight_hash), None)
+
+
+def _packaged(name: str) -> JudgeWeights:
     # The package is installed as files; `as_file` only turns its name into a path.
-    with as_file(files("assay.model") / _SHIPPED) as file:
+    with as_file(files("assay.model") / name) as file:
         return weights_by_card(file)
 
 

@@ -1,9 +1,9 @@
-"""Judges of before: every weight file that is kept, and the shipped one, to replay what they decided."""
+"""Judges of before: every weight file that is kept, and those of each release, to replay what they decided."""
 
 from collections.abc import Callable
 from pathlib import Path
 
-from assay.adapters.reasoning.judge import JudgeReasoner, JudgeWeights, shipped_weights
+from assay.adapters.reasoning.judge import JudgeReasoner, JudgeWeights, find_shipped
 from assay.adapters.reasoning.judge_here import JudgeHere
 from assay.kernel.digest import Digest
 from assay.ports.clock import Clock
@@ -34,7 +34,5 @@ class KeptJudges:
         return reasoner
 
     def _weights(self, weight_hash: Digest) -> JudgeWeights:
-        shipped = shipped_weights()
-        if weight_hash == shipped.expected:
-            return shipped
-        return JudgeWeights(file=self._path_of(weight_hash), expected=weight_hash)
+        kept = JudgeWeights(file=self._path_of(weight_hash), expected=weight_hash)
+        return find_shipped(weight_hash) or kept

@@ -121,8 +121,8 @@ def _shipped_sealed() -> NeededCases:
 
 
 def _was_in_use(unit: Unit, tenant_id: TenantId, weight_hash: Digest) -> bool:
-    earlier = {one.weight_hash for one in unit.models.activations(tenant_id)}
-    return weight_hash in earlier or weight_hash == shipped_card().weight_hash
+    activations = unit.models.activations(tenant_id)
+    return any(weight_hash in {one.weight_hash, one.before_hash} for one in activations)
 
 
 def _compare(

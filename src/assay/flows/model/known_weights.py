@@ -17,12 +17,13 @@ def find_known_weights(tools: Tools, tenant_id: TenantId, *, pinned: Digest | No
         active = find_activation(unit, tenant_id)
         if active is not None:
             return parse_digest(active.weight_hash)
-        return pinned or _judged_by(unit, tenant_id)
+        return pinned or judged_by(unit, tenant_id)
 
     return tools.database.read(look)
 
 
-def _judged_by(unit: Unit, tenant_id: TenantId) -> Digest | None:
+def judged_by(unit: Unit, tenant_id: TenantId) -> Digest | None:
+    """Return the weights of the newest verdict."""
     for row in unit.verdicts.page(tenant_id, limit=1):
         entry = unit.ledger.find_entry(tenant_id, row.sequence_number)
         if entry is not None and entry.model_weight_hash is not None:

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Struct
 
-from assay.flows.model.known_model import active_hash, get_manifest, shipped_card, shipped_manifest
+from assay.flows.model.known_model import active_hash, get_manifest, shipped_cards, shipped_manifest
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
@@ -74,13 +74,13 @@ class KnownModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def list_models(tools: Tools, tenant_id: TenantId) -> tuple[ListedModel, ...]:
-    """The shipped one first, then in the order they were added."""
+    """List the shipped ones first, the newest before earlier ones, then the others in the order they were added."""
 
     def look(unit: Unit) -> tuple[ListedModel, ...]:
-        active, shipped = active_hash(unit, tenant_id), shipped_manifest()
-        known = [one for one in unit.models.models(tenant_id) if one.weight_hash != shipped.weight_hash]
+        active, shipped = active_hash(unit, tenant_id), shipped_cards()
+        known = [one for one in unit.models.models(tenant_id) if one.weight_hash not in shipped]
         return (
-            _listed(shipped, active),
+            *(_listed(shipped_manifest(weight_hash), active) for weight_hash in shipped),
             *(
                 msgspec.structs.replace(
                     _listed(get_manifest(unit, tenant_id, one.weight_hash), active),
@@ -104,7 +104,7 @@ def show_model(tools: Tools, tenant_id: TenantId, weight_hash: Digest | None = N
         return KnownModel(
             manifest=manifest,
             is_active=chosen == active,
-            card=shipped_card() if chosen == shipped_card().weight_hash else None,
+            card=shipped_cards()[chosen][1] if chosen in shipped_cards() else None,
             lineage=_lineage(unit, tenant_id, manifest),
             evaluations=_evaluations(unit, tenant_id, chosen),
             activations=tuple(_in_use(one) for one in unit.models.activations(tenant_id) if one.weight_hash == chosen),
@@ -134,7 +134,7 @@ def _listed(manifest: Manifest, active: Digest) -> ListedModel:
         version=manifest.version,
         parent_hash=manifest.parent_hash,
         size=manifest.size,
-        is_shipped=manifest.weight_hash == shipped_card().weight_hash,
+        is_shipped=manifest.weight_hash in shipped_cards(),
         is_active=manifest.weight_hash == active,
         added_by=None,
         added_at=None,

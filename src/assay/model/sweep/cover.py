@@ -7,7 +7,7 @@ from typing import Any
 from assay.model.form import Limits
 from assay.model.sweep.case import SweepCase, breached_with, listed, member, single
 from assay.model.sweep.conditions import conditions, exemptions
-from assay.model.sweep.numbers import digits, scales
+from assay.model.sweep.numbers import digits, ranges, scales
 from assay.model.sweep.obligations import obligations
 from assay.model.sweep.sets import exempting_sets, mixed_sets, plain_sets
 
@@ -23,6 +23,7 @@ def sweep_cases(limits: Limits, *, every: int = 1) -> Iterator[SweepCase]:
         obligations(limits),
         digits(),
         scales(),
+        ranges(),
     )
     return islice(found, 0, None, every)
 

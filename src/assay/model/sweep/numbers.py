@@ -1,4 +1,4 @@
-"""Numbers: every number of digits, every position of the first that differs, every scale, both signs."""
+"""Numbers: every number of digits, every position of the first that differs, every scale, both signs, both ends."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -14,6 +14,8 @@ _PATTERN: Final = "738294615027364"
 _HIGHEST: Final = 300
 _CLOSE: Final = 24
 _MIDDLE: Final = 8
+_FAR: Final = 10**9
+_RANGE_DIGITS: Final = ("615027", "4907318", "73829461")
 
 
 def digits() -> Iterator[SweepCase]:
@@ -30,6 +32,28 @@ def digits() -> Iterator[SweepCase]:
     for at, limit, observed in product(range(_EXACT), "0123456789", "0123456789"):
         text, changed = (_PATTERN[:at] + digit + _PATTERN[at + 1 :] for digit in (limit, observed))
         yield from _compared(("pairs", at, limit, observed), text, changed, _MIDDLE)
+
+
+def ranges() -> Iterator[SweepCase]:
+    """Every pair of digits at every place of numbers of six to eight digits, at the lower and the upper end of a range.
+
+    The other end is far away, or the observed value itself; the digits behind the pair are equal, or say the opposite.
+    """
+    for text in _RANGE_DIGITS:
+        for whole, at in product((3, len(text)), range(len(text))):
+            for limit, observed, tail in product("0123456789", "0123456789", ("same", "opposite")):
+                rest = text[at + 1 :]
+                behind = rest if tail == "same" else ("0" if observed > limit else "9") * len(rest)
+                end = _value(text[:at] + limit + rest, whole)
+                seen = _value(text[:at] + observed + behind, whole)
+                place = (text, whole, at, limit, observed, tail)
+                yield _ranged(("upper", *place), -_FAR, end, seen)
+                yield _ranged(("lower", *place), end, _FAR, seen)
+                yield _ranged(("upper alone", *place), min(end, seen), end, seen)
+
+
+def _ranged(place: tuple[object, ...], low: float, high: float, observed: float) -> SweepCase:
+    return single("ranges", place, {"type": "must_be_within", "value": [low, high]}, observed)
 
 
 def _others(digit: str) -> tuple[str, str]:
