@@ -32,6 +32,7 @@ from assay.flows.claims.estimate_uncertainty import Sampling, estimate_uncertain
 from assay.kernel.digest import digest_of
 from assay.kernel.json_text import parse_json
 from assay.ports.model import FinishReason, ModelError, ModelWeightsError
+from assay.ports.reasoner import ScoringReasoner
 from assay.truth.contract import StageName
 from assay.verdicts.general import GENERAL_TEMPLATE_ID
 from assay.verdicts.reason import build_request, interpret_reply
@@ -213,6 +214,23 @@ def test_the_same_server_answers_the_openai_compatible_adapter(process: LlamaCpp
     with pytest.raises(ModelError) as caught:
         BoundedModel(OpenAiCompatible(exchange, model="another")).identify()
     assert caught.value.code == "model.unavailable"
+
+
+@pytest.mark.clause("ski", "7.5")
+def test_the_engine_scores_no_text_but_its_own_so_that_it_offers_no_receipts(
+    process: LlamaCppProcess, model: BoundedModel
+) -> None:
+    """Asked for the scores of a given text (`echo`), the server scores the token that it adds, and nothing else."""
+    name = model.identify().model
+    running = process._running
+    assert running is not None
+    asked = {"model": name, "prompt": "The sky is blue", "max_tokens": 1, "echo": True, "logprobs": 2, "temperature": 0}
+    content = running.backend._exchange.post("/v1/completions", asked, Patience(seconds=240), most_bytes=100_000)
+    reply = msgspec.json.decode(content)
+    assert reply["usage"]["prompt_tokens"] >= 4
+    assert len(reply["choices"][0]["logprobs"]["content"]) == 1
+    place = Place(kind=PlaceKind.UNIX_SOCKET)
+    assert not isinstance(GeneralReasoner(model, SystemClock(), place=place), ScoringReasoner)
 
 
 def test_only_the_owner_can_reach_the_socket(process: LlamaCppProcess, model: BoundedModel) -> None:
