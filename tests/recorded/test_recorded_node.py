@@ -11,6 +11,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import assay
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
+from assay.flows.model.activate_model import NeededCases, activate_model
+from assay.flows.model.evaluate_model import evaluate_model
+from assay.flows.model.known_model import shipped_card
+from assay.kernel.digest import Digest
+from assay.wiring import open_node
+from tests.flows._models import a_few_sealed
 from tests.postgres_cluster import PostgresCluster
 from tests.recorded.record import BACKUP, FOUNDER, KNOWN, PROOFS, TENANTS, answered, run, unpack_node
 from tests.surfaces.http.served import serving
@@ -77,6 +83,19 @@ def test_the_weights_of_then_stay_in_use_until_people_decide_otherwise(kept: Pat
     shown = answered("model", "show", home=kept)
     assert shown["manifest"]["weight_hash"] == _WEIGHTS
     assert (shown["is_active"], shown["manifest"]["version"]) == (True, "1.3.0")
+
+
+def test_the_weights_of_this_release_are_put_into_use_by_people(home: Path) -> None:
+    """They are measured beside the earlier ones, and the ticket does not call them a return."""
+    cases, chief = a_few_sealed(2), _KEYS["verdicts_chief"]
+    needed = NeededCases(name="sealed cases", cases_hash=cases.hash, cases=2)
+    newest = shipped_card().weight_hash
+    with open_node(home) as (tools, _):
+        at = tools.clock.now()
+        for weights in (Digest(_WEIGHTS), newest):
+            evaluate_model(tools, weights, cases, credential=chief, at=at)
+        asked = activate_model(tools, newest, credential=chief, at=at, sealed=needed)
+    assert (asked.before_hash, asked.weight_hash, asked.is_return) == (_WEIGHTS, newest, False)
 
 
 @pytest.mark.parametrize("place", [1, 2])
