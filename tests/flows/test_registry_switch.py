@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.flows.identity.authenticate import authenticate
 from assay.flows.registry.fire_switch import fire_switch
 from assay.flows.registry.restore_switch import restore_switch
 from assay.flows.registry.switch_facts import load_switch
@@ -36,7 +37,8 @@ def _fired(desk: Desk, episode: int = 1, *, errors: int = 9) -> Fired:
 
 
 def _restore(desk: Desk, fired: Fired, credential: str, at: Instant) -> Restored:
-    return restore_switch(desk.tools, fired, credential=credential, follow_ups=ROOM_FOLLOW_UPS, at=at)
+    proved = authenticate(desk.tools, credential, at=at)
+    return restore_switch(desk.tools, proved, fired, follow_ups=ROOM_FOLLOW_UPS)
 
 
 def _is_fired(desk: Desk) -> bool:

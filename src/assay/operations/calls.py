@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from assay.flows.permits.permits import PermitView, SignedPermit
     from assay.flows.registry.service_keys import KnownKey
     from assay.flows.registry.services import FoundServices, ServiceView
+    from assay.flows.registry.switch import PeopleAsked, SwitchView
     from assay.flows.request import BulkLine
     from assay.flows.review.act_review import Acted, PreparedAct
     from assay.flows.review.answer_bulk import BulkReport, Pick
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from assay.registry.discover import ServiceEntry
     from assay.registry.documents import ProofDocument
     from assay.registry.tier_change import TierChange
+    from assay.registry.trip import Fired, Restored
     from assay.review.act import ActKind, Priority
     from assay.review.kind import TicketKind
     from assay.review.progress import Progress
@@ -919,6 +921,21 @@ class Calls:
         result: RevokedKey = self._perform(
             "service_key.revoke", drop_absent(service_id=service_id, key_id=key_id, reason=reason)
         )
+        return result
+
+    def switch(self, service_id: str) -> SwitchView:
+        """Show the kill switch of a service: whether it is fired, and every firing and restore on record."""
+        result: SwitchView = self._perform("switch.show", drop_absent(service_id=service_id))
+        return result
+
+    def report_firing(self, service_id: str, *, fired: Fired) -> PeopleAsked:
+        """Report that one's own switch fired; people are asked to restore it. The same firing again changes nothing."""
+        result: PeopleAsked = self._perform("switch.report", drop_absent(service_id=service_id, fired=fired))
+        return result
+
+    def restore_switch(self, service_id: str, *, fired: Fired | None = None) -> Restored:
+        """Restore the fired switch of a service, as a person in a session; it is an answer to the ticket about it."""
+        result: Restored = self._perform("switch.restore", drop_absent(service_id=service_id, fired=fired))
         return result
 
     def entries(

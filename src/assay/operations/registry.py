@@ -1,9 +1,11 @@
-"""Operations of the registry: services, and the keys that vouch for them."""
+"""Operations of the registry: services, the keys that vouch for them, and their kill switches."""
 
-from assay.flows.registry import services
+from assay.flows.registry import services, switch
+from assay.flows.registry.fire_switch import RESTORE_ROLES
 from assay.identity.principal import BuiltInRole
 from assay.operations.kinds import Change, Listing, Operation, Read, needs
 from assay.operations.shown import registry as shown
+from assay.registry.action import Tier
 
 READ = needs("registry:read")
 OPERATE = needs("registry:write", BuiltInRole.OPERATOR, session=True)
@@ -55,5 +57,29 @@ OPERATIONS: tuple[Operation, ...] = (
         command="service revoke",
         example={"reason": "stolen"},
         says="revoked {key_id} of {service_id}",
+    ),
+    Read(
+        "switch.show",
+        switch.switch,
+        "GET /services/{service_id}/switch",
+        needs=READ,
+        command="service switch",
+        shows=shown.switch_text,
+    ),
+    Change(
+        "switch.report",
+        switch.report_firing,
+        "POST /services/{service_id}/firings",
+        # A service whose tier was lowered must still be able to say that its switch fired.
+        needs=needs("forja:act", tier=Tier.READ),
+    ),
+    Change(
+        "switch.restore",
+        switch.restore,
+        "POST /services/{service_id}/switch/restore",
+        needs=needs("forja:act", *RESTORE_ROLES, session=True),
+        command="service restore",
+        method="restore_switch",
+        says="restored {service_id}, firing {episode}",
     ),
 )

@@ -13,6 +13,7 @@ RegistryError                   registry.refused
 ├── InvalidRuleError            registry.invalid_rule
 ├── SwitchRuleError             registry.switch_rule
 ├── WindowFormError             registry.window
+├── NotYoursError               forja.not_yours
 ├── RestoreError                registry.restore
 ├── SwitchHistoryError          registry.switch_history
 ├── DuplicateServiceError       registry.duplicate_service
@@ -232,3 +233,10 @@ class TierChangeError(DeniedError):
     """A tier changes only by an authorised person, and never one's own."""
 
     code = "FRJ-015"
+
+
+class NotYoursError(RegistryError):
+    """A principal spoke in the name of a service that it is not."""
+
+    code = "forja.not_yours"
+    blame = Blame.ANSWER

@@ -36,6 +36,7 @@ from assay.surfaces.forja.call import CURRENT, Call
 from assay.surfaces.forja.folder_desk import FolderDesk
 from assay.surfaces.forja.middleware import CountingMiddleware
 from assay.surfaces.forja.nobody import NobodyDesk
+from assay.surfaces.forja.remote_desk import RemoteDesk
 from assay.surfaces.forja.reply import App, Message, Receive, Scope, Send
 from assay.surfaces.forja.service import Service, ServiceRule
 from assay.surfaces.forja.threads import in_thread
@@ -182,8 +183,9 @@ def attach(
     `memory` is what all workers share (a file beside `codex`, unless given; a second one is refused); `node` knows the
     callers and restores; `registry` is where it announces itself, signed with the key file `key`. `node_url` is where
     the node is served, if it is: people's tokens go there and nowhere else. `node_key` is the API key that the node
-    knows the service by, so that a firing is put to people at once. Nothing is allowed without a node. The endpoints
-    are where `codex` says; a `prefix` that says otherwise is refused. `on_event` takes events that callers hand in.
+    knows the service by, so that a firing is put to people at once; with both and no `node` the node is asked over
+    HTTP, and its folder is not needed. Nothing is allowed without a node. The endpoints are where `codex` says; a
+    `prefix` that says otherwise is refused. `on_event` takes events that callers hand in.
     With `rule_routes` also routes without an action are ruled on, for machines that the node knows: by their method.
     """
     learn_types()
@@ -237,6 +239,8 @@ def _memory(
 
 
 def _desk(given: ServiceDesk | str | Path | None, url: str | None, key: str | None) -> ServiceDesk:
+    if given is None and url is not None and key is not None:
+        return RemoteDesk(url, key)
     if given is None:
         return NobodyDesk()
     return FolderDesk(Path(given), url=url, key=key) if isinstance(given, (str, Path)) else given

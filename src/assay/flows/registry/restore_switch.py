@@ -5,7 +5,7 @@ session -> person; firing -> ticket -> signed answer -> settlement -> `Restored`
 
 import msgspec
 
-from assay.flows.identity.authenticate import authenticate, require_session
+from assay.flows.identity.authenticate import require_session
 from assay.flows.known import get_principal
 from assay.flows.registry.fire_switch import RESTORE_ROLES, fire_switch
 from assay.flows.registry.registry_entry import switch_entry
@@ -14,6 +14,7 @@ from assay.flows.review.answer_review import answer_review
 from assay.flows.review.settle_review import FollowUps
 from assay.flows.tools import Tools
 from assay.identity.authorise import has_role
+from assay.identity.caller import Caller
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
@@ -28,10 +29,10 @@ from assay.review.ticket import Ticket
 _RESTORE = "restore"
 
 
-def restore_switch(tools: Tools, fired: Fired, *, credential: str, follow_ups: FollowUps, at: Instant) -> Restored:
+def restore_switch(tools: Tools, proved: Caller, fired: Fired, *, follow_ups: FollowUps) -> Restored:
     """The fact that opens the latch. All but the session of a person who may is refused before anything is recorded."""
-    proved = authenticate(tools, credential, at=at)
     require_session(proved)
+    at = proved.at
     if not proved.principal.is_person():
         raise MachineAnswerError(f"expected a person, got {proved.principal.kind} `{proved.principal.id}`")
     if not has_role(proved.principal, RESTORE_ROLES):

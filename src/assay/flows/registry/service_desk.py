@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from assay.flows.identity.authenticate import check_credential
+from assay.flows.identity.authenticate import authenticate, check_credential
 from assay.flows.registry.fire_switch import fire_switch
 from assay.flows.registry.restore_switch import find_restored, restore_switch
 from assay.flows.registry.switch_facts import load_facts
@@ -17,7 +17,7 @@ from assay.ports.service_desk import Caller
 from assay.registry.trip import Fired, Restored
 
 # A credential that was issued for something else is nobody's here: actions are judged by the principal's own grant.
-_SCOPE = "forja:act"
+FORJA_SCOPE = "forja:act"
 _SEE_OTHERS = (BuiltInRole.ADMIN, BuiltInRole.AUDITOR, BuiltInRole.OPERATOR)
 
 
@@ -30,7 +30,7 @@ class NodeDesk:
 
     def find_caller(self, credential: str, *, at: Instant) -> Caller | None:
         _, proved = self.tools.database.read(lambda unit: check_credential(unit, credential, at=at))
-        if proved is None or proved.principal.tenant_id != self.tenant_id or not proved.has_scope(_SCOPE):
+        if proved is None or proved.principal.tenant_id != self.tenant_id or not proved.has_scope(FORJA_SCOPE):
             return None
         return Caller(principal=proved.principal, is_session=proved.via is Via.SESSION)
 
@@ -52,4 +52,5 @@ class NodeDesk:
         return self.tools.database.read(lambda unit: find_restored(unit, self.tenant_id, fired))
 
     def restore(self, fired: Fired, *, credential: str, at: Instant) -> Restored:
-        return restore_switch(self.tools, fired, credential=credential, follow_ups=ROOM_FOLLOW_UPS, at=at)
+        proved = authenticate(self.tools, credential, at=at)
+        return restore_switch(self.tools, proved, fired, follow_ups=ROOM_FOLLOW_UPS)

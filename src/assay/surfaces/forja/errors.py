@@ -6,7 +6,6 @@ ForjaError                 forja.refused
 ├── NoEndpointError        forja.no_endpoint
 ├── NoMethodError          forja.method               carries the methods that there are
 ├── NoTakerError           forja.no_taker
-├── NotYoursError          forja.not_yours
 ├── TooManyWatchersError   forja.too_many_watchers
 ├── UnansweredError        forja.unanswered
 ├── UnreachableError       fleet.unreachable
@@ -74,13 +73,6 @@ class NoTakerError(ForjaError):
     """An event was handed in where nobody takes it: to say that it was accepted would be untrue."""
 
     code = "forja.no_taker"
-    blame = Blame.ANSWER
-
-
-class NotYoursError(ForjaError):
-    """A principal spoke in the name of a service that it is not."""
-
-    code = "forja.not_yours"
     blame = Blame.ANSWER
 
 

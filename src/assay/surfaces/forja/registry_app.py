@@ -15,15 +15,19 @@ import structlog
 from msgspec import Struct
 
 from assay.flows.errors.identity import NotSignedInError
-from assay.flows.registry.fire_switch import fire_switch
+from assay.flows.identity.authenticate import check_credential
 from assay.flows.registry.leases import load_leases, parse_lease
 from assay.flows.registry.receive_announce import receive_announce
-from assay.flows.registry.service_desk import NodeDesk
+from assay.flows.registry.service_desk import FORJA_SCOPE
+from assay.flows.registry.switch import ReportFiring, RestoreSwitch
 from assay.flows.registry.watch_service import load_fleet, watch_services
 from assay.flows.request import FieldProblem
 from assay.flows.tools import Tools
+from assay.identity.caller import Caller
 from assay.kernel.errors import Blame, Error
-from assay.kernel.ids import TenantId, TicketId
+from assay.kernel.ids import TenantId
+from assay.operations.dispatch import Dispatcher
+from assay.operations.table import BY_NAME
 from assay.ports.service_client import ServiceClient
 from assay.registry.announce import AnnouncePolicy, Origin
 from assay.registry.discover import Index
@@ -37,7 +41,6 @@ from assay.surfaces.forja.call import Call
 from assay.surfaces.forja.errors import (
     BadRequestError,
     ForjaFaultError,
-    NotYoursError,
     TooManyWatchersError,
 )
 from assay.surfaces.forja.fleet_shelf import FleetShelf
@@ -73,12 +76,6 @@ class FiredTold(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class RestoreTold(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     fired: Fired
     human_session_token: str
-
-
-class PeopleAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where people are asked about the switch of a service."""
-
-    ticket_id: TicketId
 
 
 class HeardAnnounce(Lease, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -206,24 +203,31 @@ class RegistryApp:
 
     def _tell_fired(self, scope: Scope, body: bytes) -> Reply:
         """By the service itself, proved by its API key: nobody else opens questions about it."""
-        told, at = parse_body(body, FiredTold), self.tools.clock.now()
-        credential = Call(scope).credential() or ""
-        caller = NodeDesk(tools=self.tools, tenant_id=self.tenant_id).find_caller(credential, at=at)
-        if caller is None:
-            raise NotSignedInError("expected a valid API key, got none")
-        if caller.principal.id != f"service:{told.fired.service_id}":
-            raise NotYoursError(f"`{caller.principal.id}` does not speak for `{told.fired.service_id[:80]}`")
-        ticket = fire_switch(self.tools, self.tenant_id, told.fired, at=at)
-        return Reply(status=202, content=msgspec.json.encode(PeopleAsked(ticket_id=ticket.id)))
+        told = parse_body(body, FiredTold)
+        caller = self._caller(Call(scope).credential() or "", "expected a valid API key, got none")
+        request = ReportFiring(service_id=told.fired.service_id, fired=told.fired)
+        asked = self.dispatch(BY_NAME["switch.report"], caller, request).value
+        return Reply(status=202, content=msgspec.json.encode(asked))
 
     def _restore(self, body: bytes) -> Reply:
         """By the person whose session token it is; an answer like any other at this node's desk."""
-        told, at = parse_body(body, RestoreTold), self.tools.clock.now()
-        desk = NodeDesk(tools=self.tools, tenant_id=self.tenant_id)
-        caller = desk.find_caller(told.human_session_token, at=at)
-        if caller is None:
-            raise NotSignedInError("expected a person's session token, got none that is valid")
-        return _json(desk.restore(told.fired, credential=told.human_session_token, at=at))
+        told = parse_body(body, RestoreTold)
+        person = self._caller(told.human_session_token, "expected a person's session token, got none that is valid")
+        request = RestoreSwitch(service_id=told.fired.service_id, fired=told.fired)
+        # The flow refuses with the errors of the protocol: a key, a machine, a person without the role.
+        return _json(self.dispatch.perform(BY_NAME["switch.restore"], person, request).value)
+
+    def _caller(self, credential: str, refusal: str) -> Caller:
+        """Authenticate; a credential of another tenant, or one not issued for this, is nobody's."""
+        at = self.tools.clock.now()
+        _, found = self.tools.database.read(lambda unit: check_credential(unit, credential, at=at))
+        if found is None or found.tenant_id != self.tenant_id or not found.has_scope(FORJA_SCOPE):
+            raise NotSignedInError(refusal)
+        return found
+
+    @property
+    def dispatch(self) -> Dispatcher:
+        return Dispatcher(tools=self.tools)
 
     def _services(self, asked: dict[str, str]) -> FoundServices:
         """Whoever holds all that is asked for; nothing asked for is everybody."""

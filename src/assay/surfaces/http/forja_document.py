@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from assay.flows.registry.switch import PeopleAsked
 from assay.operations.problem import PROBLEM_TYPE
 from assay.operations.schema import schema_of
 from assay.registry.cards import AgentCard
@@ -31,7 +32,7 @@ from assay.surfaces.forja.app import (
     SwitchPulled,
     SwitchRestored,
 )
-from assay.surfaces.forja.registry_app import FiredTold, FoundServices, HeardAnnounce, PeopleAsked, RestoreTold
+from assay.surfaces.forja.registry_app import FiredTold, FoundServices, HeardAnnounce, RestoreTold
 
 _JSON = "application/json"
 _STREAM = "text/event-stream"

@@ -229,6 +229,7 @@ def _walk_node(walk: Walk) -> None:
     vouched = {"public_key": "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"}
     key = post("/services/{service_id}/keys", vouched, "omar", "/services/bookings/keys")
     get("/services/{service_id}/keys", "operator", "/services/bookings/keys")
+    get("/services/{service_id}/switch", "operator", "/services/bookings/switch")
     revoke = f"/services/bookings/keys/{key['key_id']}/revoke"
     post("/services/{service_id}/keys/{key_id}/revoke", {"reason": "stolen"}, "omar", revoke)
     receipt = post("/entries", {"note": {"text": "seen", "who": "Ann"}, "personal": ["/who"]}, "operator")
@@ -278,6 +279,9 @@ _ELSEWHERE = {
     # A password is a person's (`test_principals`).
     f"PUT {PREFIX}/principals/{{principal_id}}/password",
     f"GET {PREFIX}/services/{{service_id}}",
+    # A switch has to fire first (`test_remote_desk`).
+    f"POST {PREFIX}/services/{{service_id}}/firings",
+    f"POST {PREFIX}/services/{{service_id}}/switch/restore",
     f"POST {PREFIX}/answers/{{answer_id}}/resume",
     f"GET {PREFIX}/reports",
     # For a person with a key of their own (`test_desk`).
