@@ -15,13 +15,14 @@ import msgspec
 
 from assay.claims.backtest import redecide, summarise
 from assay.claims.bundle import Decision, GateName, bundle_hash
-from assay.claims.decide import gate_document, run_gates
+from assay.claims.decide import gate_bundles, gate_document, run_gates
 from assay.claims.gate import Gate, GateFacts, standard_gates
 from assay.claims.guardian import BuiltInGuardian, Suspect
 from assay.claims.parse_bundle import check_bundle, parse_bundle
 from assay.claims.policy import DEFAULT_POLICY
-from assay.flows.claims.claims_entry import BundleContext, ClaimsDecided, gate_documents, received_row
-from assay.flows.claims.recorded_facts import recorded_case, recorded_facts
+from assay.flows.claims.backtest_claims import recorded_case
+from assay.flows.claims.claims_entry import CLAIMS_SERVICE, BundleContext, ClaimsDecided, received_row
+from assay.flows.claims.decide_claims import facts_on_record
 from assay.identity.risk import RiskTier
 from assay.kernel.canonical import canonical_json
 from assay.kernel.ids import PrincipalId
@@ -132,8 +133,8 @@ def _backtest_rate() -> tuple[float, float]:
             position=1,
             outcome=outcome,
             left_out=0,
-            gates=gate_documents(bundle, outcome),
-            facts=recorded_facts(bundle, facts, [report]),
+            gates=gate_bundles(bundle, outcome, node_agent=CLAIMS_SERVICE),
+            facts=facts_on_record(bundle, facts, [report]),
         )
         row = received_row(
             bundle, BundleContext(), submitted_by=PrincipalId("ai:surveyor"), thread=None, resumes=None, at=now

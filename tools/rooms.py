@@ -215,7 +215,16 @@ ROOMS = (
         title="Claims",
         clauses=("claimbundle structure", "claimbundle fact", "claimbundle semantic-entropy", "claimbundle risk-tiers"),
         commands=("claims",),
-        routes=("/claims", "/api/v1/claims", "/api/v1/evidence"),
+        routes=(
+            "/api/v1/claims",
+            "/api/v1/evidence",
+            "/api/v1/gate-policies",
+            "/api/v1/gate-policy",
+            "/api/v1/gate-approvers",
+            "/api/v1/estimates",
+            "/api/v1/calibrations",
+            "/api/v1/oversight",
+        ),
         errors=("claims",),
     ),
     Room(

@@ -1,7 +1,7 @@
 """An agent that deletes old records only after people have approved exactly what it said it would delete.
 
 plan -> gate -> act.  DELETE needs the ops team: the gate escalates, the run is interrupted, and its state is on disk.
-After `assay claims approve TICKET`, running it again, in this process or another, goes on from there and acts once.
+After `assay review answer TICKET approve`, running it again, here or in another process, goes on and acts once.
 
     python examples/agents/cleaner.py NODE RECORDS THREAD      with the agent's API key in ASSAY_CREDENTIAL
 """

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.adapters.clock import SystemClock
 from assay.adapters.inference.backend import Request
 from assay.adapters.inference.bounded import BoundedModel
 from assay.adapters.inference.scripted import ScriptedBackend
@@ -16,7 +17,8 @@ from assay.adapters.judging.model_judge import ModelJudge
 from assay.claims.bundle import UncertaintyMethod
 from assay.claims.estimate.equivalence import EquivalenceJudge, ExactJudge, RuleJudge, VetoedJudge
 from assay.claims.guardian import Guardian, Suspect
-from assay.flows.claims.estimate_uncertainty import Sampling, estimate_uncertainty
+from assay.flows.claims.estimate import Sampling, estimate_uncertainty
+from assay.kernel.ids import TenantId
 from assay.ports.model import ModelUnavailableError
 from assay.wiring import init_node, load_config, open_estimator, open_judge, open_node
 from tests.adapters.inference.loopback import Answer, Asked, Loopback, served
@@ -202,7 +204,7 @@ def test_a_configuration_chooses_judge_and_guardian(tmp_path: Path) -> None:
     assert open_estimator(config, None) is None
     estimator = open_estimator(config, model)
     assert estimator is not None
-    assert estimator(_QUESTION).value == 0.0
+    assert estimator(TenantId("default"), _QUESTION, at=SystemClock().now()).value == 0.0
     url = "http://127.0.0.1:9/judge"
     claims = f'[claims]\njudge = "endpoint"\njudge_url = "{url}"\nguardian_url = "{url}"\n'
     file.write_text(f"{text}\n{claims}")

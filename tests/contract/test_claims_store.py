@@ -176,7 +176,10 @@ def test_evidence_is_found_by_its_hash_byte_for_byte(database: Database) -> None
     database.write(lambda unit: unit.claims.add_evidence(ACME, one))
     assert _ask(database, lambda store: store.find_evidence(ACME, one.sha256)) == one
     assert _ask(database, lambda store: store.find_evidence(GLOBEX, one.sha256)) is None
-    assert _ask(database, lambda store: store.evidence_sizes(ACME, (one.sha256, "0" * 64))) == {one.sha256: one.size}
+    states = _ask(database, lambda store: store.evidence_states(ACME, (one.sha256, "0" * 64)))
+    assert states == ({one.sha256: one.size}, frozenset())
+    assert _ask(database, lambda store: store.contents(ACME, (one.sha256, "0" * 64))) == {one.sha256: one.content}
+    assert _ask(database, lambda store: store.contents(GLOBEX, (one.sha256,))) == {}
     with refused("store.conflict"):
         database.write(lambda unit: unit.claims.add_evidence(ACME, one))
 
@@ -185,11 +188,11 @@ def test_content_is_erased_and_that_it_was_attached_stays(database: Database) ->
     """By the entry that attached it, within its tenant; a second time there is nothing to erase."""
     one = blob()
     database.write(lambda unit: unit.claims.add_evidence(ACME, one))
-    assert _ask(database, lambda store: store.erased_evidence(ACME, (one.sha256,))) == ()
     assert database.write(lambda unit: unit.claims.erase_content(GLOBEX, one.sequence_number)) is False
     assert database.write(lambda unit: unit.claims.erase_content(ACME, one.sequence_number)) is True
     assert database.write(lambda unit: unit.claims.erase_content(ACME, one.sequence_number)) is False
     assert _ask(database, lambda store: store.find_evidence(ACME, one.sha256)) == replace(one, content=None)
-    assert _ask(database, lambda store: store.evidence_sizes(ACME, (one.sha256,))) == {}
-    assert _ask(database, lambda store: store.erased_evidence(ACME, (one.sha256, "0" * 64))) == (one.sha256,)
-    assert _ask(database, lambda store: store.erased_evidence(GLOBEX, (one.sha256,))) == ()
+    states = _ask(database, lambda store: store.evidence_states(ACME, (one.sha256, "0" * 64)))
+    assert states == ({}, frozenset({one.sha256}))
+    assert _ask(database, lambda store: store.evidence_states(GLOBEX, (one.sha256,))) == ({}, frozenset())
+    assert _ask(database, lambda store: store.contents(ACME, (one.sha256,))) == {}

@@ -6,14 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
-from assay.flows.claims.approve_claims import answer_claims
-from assay.flows.claims.gate_claims import gate_claims
+from assay.flows.claims.gate_claims import GateBundle, gate
 from assay.flows.known import get_ticket
-from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.review.answer_desk import answer_desk
 from assay.identity.risk import RiskTier
 from assay.kernel.instant import render_instant
 from assay.review.draft import Reply
 from assay.wiring import open_node
+from tests.acting import caller_of
 from tests.claims.making import claim, document
 from tests.flows._node import TENANT
 from tests.flows._people import quick_passwords
@@ -32,15 +32,13 @@ def main(folder: str, journal: str, agent: str, session: str) -> None:
             at = tools.clock.now()
             made = claim(risk_tier=RiskTier.DELETE.value, claim_type="DECISION", evidence_pointers=[])
             given = document(made, id=str(UUID(int=number)), timestamp=render_instant(at))
-            gated = gate_claims(tools, given, credential=agent, at=at)
+            gated = gate(tools, caller_of(tools, agent, at=at), GateBundle(bundle=given)).value
             os.write(log, f"waits {gated.bundle_hash}\n".encode())
             asked = gated.tickets[0].ticket_id
             ticket = tools.database.read(lambda unit, asked=asked: get_ticket(unit, TENANT, asked))  # type: ignore[misc]  # bound at once
             reply = Reply(choice="approve", seen=ticket.shown_hash)
-            done = answer_claims(
-                tools, ticket.id, reply, credential=session, follow_ups=ROOM_FOLLOW_UPS, at=tools.clock.now()
-            )
-            decision = "none" if done.gated is None else done.gated.decision
+            done = answer_desk(tools, caller_of(tools, session, at=tools.clock.now()), ticket.id, reply)
+            decision = "none" if done.regated is None or done.regated.gated is None else done.regated.gated.decision
             os.write(log, f"told {gated.bundle_hash} {done.answered.receipt.entry_hash} {decision}\n".encode())
 
 

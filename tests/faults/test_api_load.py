@@ -105,7 +105,7 @@ def _add_agents(home: Home) -> int:
         for name in (*CALM, *BOLD):
             node.add_principal(f"ai:{name}", kind="agent", risk_ceiling=RiskTier.DELETE)
             home.keys[name] = str(node.issue_key(f"ai:{name}").api_key)
-        node.attach_evidence(CONTENT, credential=home.keys[BOLD[0]])
+        node.acting(home.keys[BOLD[0]]).attach_evidence(CONTENT)
         for name in ("olga", "otto"):
             # Sessions end after a quarter of an hour unless told otherwise, and all rounds may take longer.
             home.keys[name], _ = log_in(

@@ -14,6 +14,7 @@ from assay.claims.finding import FindingCode
 from assay.flows.claims.decide_claims import decide_claims
 from assay.flows.errors import FlowError
 from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.review.answer_desk import answer_desk
 from assay.flows.review.answer_review import answer_review
 from assay.flows.review.desk_settings import DeskSettings
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
@@ -331,8 +332,9 @@ def test_approvals_of_other_things_are_left_alone(desk: ClaimsDesk) -> None:
         ticket = desk.ticket(about=about)
         desk.answer(ticket, desk.session("user:otto"), "reject", follow_ups=ROOM_FOLLOW_UPS, reason="no")
     assert desk.entries(EntryKind.CLAIMS_DECIDED) == []
-    with refused("flow.not_found"):
-        desk.decide(desk.ticket(), "user:otto")
+    reply = Reply(choice="approve", seen=desk.ticket().shown_hash)
+    caller = desk.calling(desk.session("user:otto"), desk.at(minutes=1))
+    assert answer_desk(desk.tools, caller, desk.ticket().id, reply).regated is None
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))

@@ -16,22 +16,21 @@ from assay.claims.estimate.equivalence import RuleJudge
 from assay.claims.gate import GateRules
 from assay.claims.policy import DEFAULT_POLICY, ClaimsPolicy, Rate, Thresholds, UncertaintyPolicy
 from assay.claims.render_policy import render_policy
-from assay.flows.claims.attach_evidence import attach_evidence
 from assay.flows.claims.backtest_claims import (
-    BacktestRequest,
+    BacktestPolicy,
     BacktestResult,
-    LabelledValue,
-    backtest_claims,
+    backtest,
+    recorded_case,
     recorded_cases,
 )
+from assay.flows.claims.calibrate import LabelledCase
 from assay.flows.claims.claims_entry import ClaimsDecided
 from assay.flows.claims.claims_rows import decided_rows
-from assay.flows.claims.gate_claims import Submission
-from assay.flows.claims.recorded_facts import recorded_case
 from assay.flows.ledger.erase_record import erase_record
 from assay.identity.caller import local_caller
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import render_instant
 from assay.wiring import open_node
 from tests.claims.making import claim, pointer
 from tests.flows._claims import ClaimsDesk, copied_claims, opened_claims
@@ -73,7 +72,7 @@ def _lived(desk: ClaimsDesk) -> None:
     desk.decide(first, "user:otto")
     _, (second,) = desk.waiting(id=_named(101))
     desk.decide(second, "user:oda", "reject")
-    kept = attach_evidence(desk.tools, _TEXT, credential=desk.agent, at=desk.start)
+    kept = desk.attach(_TEXT)
     quoted = pointer(evidence_hash=kept.evidence_hash, quote="The river is 30 m deep", offset=0)
     unseen = pointer(evidence_hash="cd" * 32)
     made = [
@@ -96,10 +95,10 @@ def _lived(desk: ClaimsDesk) -> None:
     taken = desk.document(desk.claim(uncertainty=_sure(0.9)), id=_named(102))
     desk.gate(taken)
     desk.gate({**taken, "decision": "REFUSE"})
-    asked = Submission(questions={"c-1": "What is it?"})
+    asked = {"questions": {"c-1": "What is it?"}}
     split = desk.gate(desk.document(desk.claim(), id=_named(103)), submission=asked, estimator=_splitting)
     assert split.decision is Decision.DEFER
-    desk.gate(desk.document(desk.claim(), id=_named(104)), submission=Submission(questions={"other": "?"}))
+    desk.gate(desk.document(desk.claim(), id=_named(104)), submission={"questions": {"other": "?"}})
 
 
 def _cases(desk: ClaimsDesk) -> list[RecordedCase]:
@@ -108,8 +107,8 @@ def _cases(desk: ClaimsDesk) -> list[RecordedCase]:
 
 def _backtest(desk: ClaimsDesk, policy: ClaimsPolicy | None = None, **changes: object) -> BacktestResult:
     text = None if policy is None else render_policy(policy)
-    request = BacktestRequest(policy=text, **changes)  # type: ignore[arg-type]  # any of its fields
-    return backtest_claims(desk.tools, local_caller(TENANT, at=desk.at(hours=3)), request)
+    request = BacktestPolicy(policy=text, **changes)  # type: ignore[arg-type]  # any of its fields
+    return backtest(desk.tools, local_caller(TENANT, at=desk.at(hours=3)), request)
 
 
 def test_under_the_policy_that_decided_every_recorded_decision_is_reproduced(desk: ClaimsDesk) -> None:
@@ -151,7 +150,7 @@ def test_what_would_be_published_is_told(desk: ClaimsDesk) -> None:
     )
     (row,) = _backtest(desk, lax).backtest.newly_published
     assert (row.before, row.after, row.agent) == (Decision.DEFER, Decision.PUBLISH, "ai:surveyor")
-    assert _backtest(desk, lax, since=desk.at(hours=2)).backtest.decisions == 0
+    assert _backtest(desk, lax, since=render_instant(desk.at(hours=2))).backtest.decisions == 0
 
 
 def test_a_rate_of_another_window_uses_the_count_of_then(desk: ClaimsDesk) -> None:
@@ -163,7 +162,7 @@ def test_a_rate_of_another_window_uses_the_count_of_then(desk: ClaimsDesk) -> No
 
 
 def test_erased_evidence_is_named_and_its_gate_taken_as_recorded(desk: ClaimsDesk) -> None:
-    kept = attach_evidence(desk.tools, _TEXT, credential=desk.agent, at=desk.start)
+    kept = desk.attach(_TEXT)
     quoted = pointer(evidence_hash=kept.evidence_hash, quote="The river is 30 m deep")
     assert desk.gate(desk.document(desk.claim(evidence_pointers=[quoted]))).decision is Decision.PUBLISH
     erase_record(
@@ -209,7 +208,7 @@ def test_decisions_that_version_0_1_0_wrote_are_reproduced(tmp_path: Path) -> No
 def test_what_each_alpha_costs_is_told(desk: ClaimsDesk) -> None:
     for number, value in enumerate((0.05, 0.3, 0.6, 0.9)):
         desk.gate(desk.document(desk.claim(uncertainty=_sure(value)), id=_named(number)))
-    labelled = tuple(LabelledValue(uncertainty=number / 1000, wrong=number > 700) for number in range(1000))
+    labelled = tuple(LabelledCase(uncertainty=number / 1000, wrong=number > 700) for number in range(1000))
     result = _backtest(desk, labelled=labelled, alphas=(0.05, 0.2))
     strict, loose = result.alphas
     assert strict.threshold is not None

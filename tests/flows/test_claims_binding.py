@@ -12,15 +12,13 @@ from assay.claims.decide import arguments_hash
 from assay.claims.estimate.estimate import Cost, Estimate, make_estimate
 from assay.claims.finding import FindingCode
 from assay.flows.claims.claims_facts import active_policy
-from assay.flows.claims.gate_claims import Submission
-from assay.flows.review.answer_desk import answer_desk
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.identity.principal import PrincipalChange
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import render_instant
 from assay.kernel.ledger import EntryKind
-from assay.review.draft import Reply
-from tests.acting import amend_principal, caller_of, disable_principal
+from tests.acting import amend_principal, disable_principal
 from tests.claims.making import pointer
 from tests.contract._kit import refused
 from tests.flows._claims import ClaimsDesk, copied_claims, opened_claims
@@ -58,7 +56,7 @@ def test_nobody_is_asked_about_a_bundle_that_cannot_be_shown_whole(desk: ClaimsD
 def test_an_approver_sees_arguments_and_times_and_nothing_that_hides_or_turns_text_around(desk: ClaimsDesk) -> None:
     """The hash of the arguments is in what is shown, and in the decision that is recorded."""
     turned = "wire 1 EUR \u202eRUE 0001\u2066 to XX99\u200b"
-    arguments = Submission(tool_arguments=(turned,))
+    arguments = {"tool_arguments": (turned,)}
     gated = desk.gate(desk.document(desk.claim(RiskTier.DELETE, statement=turned)), submission=arguments)
     shown = desk.find(gated.tickets[0].ticket_id).shown
     bound = arguments_hash((turned,))
@@ -74,11 +72,11 @@ def test_an_approver_sees_arguments_and_times_and_nothing_that_hides_or_turns_te
 
 def test_a_bundle_is_not_published_for_other_arguments_than_it_came_with(desk: ClaimsDesk) -> None:
     made = desk.document()
-    assert desk.gate(made, submission=Submission(tool_arguments=("a",))).decision is Decision.PUBLISH
-    assert desk.gate(made, submission=Submission(tool_arguments=("a",))).decision is Decision.PUBLISH
+    assert desk.gate(made, submission={"tool_arguments": ("a",)}).decision is Decision.PUBLISH
+    assert desk.gate(made, submission={"tool_arguments": ("a",)}).decision is Decision.PUBLISH
     for others in (("b",), ("a", "a"), ()):
         with refused("claims.received_otherwise"):
-            desk.gate(made, submission=Submission(tool_arguments=others))
+            desk.gate(made, submission={"tool_arguments": others})
 
 
 def test_a_reviewer_is_asked_again_about_findings_that_came_with_another_policy(desk: ClaimsDesk) -> None:
@@ -139,7 +137,7 @@ def test_a_required_estimate_is_by_the_policys_question_and_on_record(
         asked.append(question)
         return _says(said)
 
-    own = Submission(questions={"c-1": "What is 1 + 1?"})
+    own = {"questions": {"c-1": "What is 1 + 1?"}}
     gated = desk.gate(desk.document(), submission=own, estimator=estimator)
     assert gated.decision is decision
     [question] = asked
@@ -150,7 +148,7 @@ def test_a_required_estimate_is_by_the_policys_question_and_on_record(
 
 
 def test_an_answer_to_the_agents_question_is_not_enough_for_a_policy_that_came_later(desk: ClaimsDesk) -> None:
-    own = Submission(questions={"c-1": "What is 1 + 1?"})
+    own = {"questions": {"c-1": "What is 1 + 1?"}}
     made = desk.document(desk.claim(uncertainty={"method": "semantic_entropy", "value": 0.9}))
     gated = desk.gate(made, submission=own, estimator=lambda _: _says("2"))
     desk.policy('id: c\nversion: "1"\nuncertainty: {require_computed: true}\n', at=desk.at(minutes=2))
@@ -169,7 +167,7 @@ def test_whatever_breaks_in_an_estimator_the_bundle_is_on_record_and_deferred(de
 
     for number, (estimator, fault) in enumerate(((broken, "OverflowError"), (silent, "TypeError"))):
         made = desk.document(id=_id(20 + number))
-        gated = desk.gate(made, submission=Submission(questions={"c-1": "?"}), estimator=estimator)
+        gated = desk.gate(made, submission={"questions": {"c-1": "?"}}, estimator=estimator)
         assert gated.decision is Decision.DEFER
         assert desk.entries(EntryKind.CLAIMS_RECEIVED)[-1]["context"]["estimate_problem"] == f"fault: {fault}"
 
@@ -244,8 +242,8 @@ def test_a_reviewer_who_is_none_any_more_has_let_nothing_pass(desk: ClaimsDesk) 
     waiting = desk.gate(desk.document(unsure))
     ticket = desk.find(waiting.tickets[0].ticket_id)
     left = PrincipalChange(roles=("ops_team",))
-    reply = Reply(choice="resume", seen=ticket.shown_hash, reason="looked at it")
-    answer_desk(desk.tools, caller_of(desk.tools, desk.session("user:rita"), at=desk.at(minutes=3)), ticket.id, reply)
+    # As where the process ends after the answer's commit: the bundle is not gated again with it yet.
+    desk.answer(ticket, desk.session("user:rita"), "resume", follow_ups=ROOM_FOLLOW_UPS, reason="looked at it")
     amend_principal(desk.tools, TENANT, PrincipalId("user:rita"), left, by=ADMIN, at=desk.at(minutes=4))
     assert desk.resume(waiting.bundle_hash).decision is Decision.DEFER
 
@@ -253,7 +251,7 @@ def test_a_reviewer_who_is_none_any_more_has_let_nothing_pass(desk: ClaimsDesk) 
 def test_a_new_thread_does_not_hide_what_its_agent_did_before(desk: ClaimsDesk) -> None:
     tiers = (RiskTier.READ_ONLY, RiskTier.READ_ONLY, RiskTier.PRIVILEGE)
     done = [
-        desk.gate(desk.document(desk.claim(tier), id=_id(number)), submission=Submission(thread=f"fresh-{number}"))
+        desk.gate(desk.document(desk.claim(tier), id=_id(number)), submission={"thread": f"fresh-{number}"})
         for number, tier in enumerate(tiers, 10)
     ]
     assert [one.decision for one in done] == [Decision.PUBLISH, Decision.PUBLISH, Decision.DEFER]

@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 from assay.claims.bundle import Decision
-from assay.flows.claims.gate_claims import Submission
-from assay.flows.claims.show_claims import list_claims, show_claims
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.identity.risk import RiskTier
 from tests.claims.making import example
@@ -23,7 +21,7 @@ def desk(database_place: str | None, tmp_path: Path) -> Iterator[ClaimsDesk]:
 
 
 def test_a_claim_goes_its_whole_way(desk: ClaimsDesk) -> None:
-    deferred = desk.gate(desk.document(example("decision")), submission=Submission(thread="t"))
+    deferred = desk.gate(desk.document(example("decision")), submission={"thread": "t"})
     assert deferred.decision is Decision.DEFER
     resumed = desk.decide(desk.find(deferred.tickets[0].ticket_id), "user:rita", "resume").gated
     assert resumed is not None
@@ -31,11 +29,11 @@ def test_a_claim_goes_its_whole_way(desk: ClaimsDesk) -> None:
     done = desk.decide(desk.find(resumed.tickets[0].ticket_id), "user:sam", at=desk.at(minutes=4)).gated
     assert done is not None
     assert done.decision is Decision.PUBLISH
-    view = desk.read(lambda unit: show_claims(unit, desk.tools, TENANT, done.bundle_hash, at=desk.start))
+    view = desk.shown(done.bundle_hash, at=desk.start)
     assert [one.outcome.decision for one in view.decisions] == ["DEFER", "ESCALATE", "PUBLISH"]
     made = desk.document(desk.claim(RiskTier.MODIFY), id="3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c119")
-    told = at_once([lambda: desk.gate(made, submission=Submission(thread="u"))] * 3)
+    told = at_once([lambda: desk.gate(made, submission={"thread": "u"})] * 3)
     assert [getattr(one, "decision", one) for one in told] == [Decision.PUBLISH] * 3
     assert [getattr(one, "is_new", None) for one in told].count(True) == 1
-    assert [one.decision for one in desk.read(lambda unit: list_claims(unit, TENANT))] == ["PUBLISH", "PUBLISH"]
+    assert [one.decision for one in desk.listed()] == ["PUBLISH", "PUBLISH"]
     assert audit_ledger(desk.tools, TENANT, full=True).holds

@@ -7,14 +7,13 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from assay.claims.bundle import Decision, GateName, UncertaintyMethod, render_bundle
-from assay.claims.policy import DEFAULT_POLICY
+from assay.claims.bundle import Decision, GateName, render_bundle
 from assay.claims.signed_policy import policy_message, render_signed_policy, split_signed_policy, verify_signed_policy
-from assay.flows.claims.attach_evidence import attach_evidence
-from assay.flows.claims.calibrate_policy import calibrate_policy, parse_cases
-from assay.flows.claims.show_claims import list_claims_policies
+from assay.flows.claims.calibrate import CalibratePolicy, LabelledCase, calibrate_policy, parse_lines
+from assay.flows.claims.policies import ListGatePolicies, ShowGatePolicy, gate_policies, gate_policy
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.registry.fire_switch import fire_switch
+from assay.identity.caller import local_caller
 from assay.identity.principal import PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.key import TrustAnchors
@@ -93,34 +92,31 @@ def test_a_signature_is_whole_and_at_the_end(text: str) -> None:
 
 
 def test_the_policy_in_force_is_the_specifications_until_one_is_released(desk: ClaimsDesk) -> None:
-    before = desk.read(lambda unit: list_claims_policies(unit, TENANT))
-    assert (before.active_id, before.released) == ("default", ())
+    local = local_caller(TENANT, at=desk.start)
+    before = gate_policy(desk.tools, local, ShowGatePolicy())
+    assert (before.policy_id, before.in_force, before.released) == ("default", True, None)
+    assert gate_policies(desk.tools, local, ListGatePolicies()).items == ()
     assert desk.gate(desk.document()).decision is Decision.PUBLISH
-    desk.policy(_TEXT)
+    released = desk.policy(_TEXT).policy
+    assert gate_policies(desk.tools, local, ListGatePolicies()).items == (released,)
+    assert gate_policy(desk.tools, local, ShowGatePolicy(policy_hash=released.policy_hash)).in_force
     later = desk.gate(desk.document(id="3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c119"))
     assert (later.decision, later.outcome.stopped_by) == (Decision.DEFER, GateName.EVIDENCE)
 
 
 def test_fitted_thresholds_decide_once_they_are_released(desk: ClaimsDesk) -> None:
     """From labelled cases to a signed file to the gate."""
-    lines = [b'{"uncertainty": %.2f, "wrong": %s}' % (n % 50 / 100, b"false") for n in range(200)]
-    lines += [b'{"uncertainty": 0.9, "wrong": true, "more": 1}', b""] * 100
-    done = calibrate_policy(
-        parse_cases(lines),
-        DEFAULT_POLICY,
-        method=UncertaintyMethod.SEMANTIC_ENTROPY,
-        version="2",
-        alpha=0.1,
-        delta=0.1,
-        signer=_KEY,
-    )
-    assert done.policy_text is not None
+    lines = [f'{{"uncertainty": {n % 50 / 100:.2f}, "wrong": false}}' for n in range(200)]
+    lines += ['{"uncertainty": 0.9, "wrong": true, "more": 1}', ""] * 100
+    cases = msgspec.convert(parse_lines("\n".join(lines)), tuple[LabelledCase, ...])
+    done = calibrate_policy(None, local_caller(TENANT, at=desk.start), CalibratePolicy(cases=cases, version="2"))
+    assert done.policy is not None
     assert done.report is not None
     assert done.report.auroc.value == 1.0
     threshold = done.fitted.threshold
     assert threshold is not None
     desk.use(anchors=TrustAnchors(public_keys=frozenset({_KEY.public_key})))
-    desk.policy(done.policy_text)
+    desk.policy(_signed(done.policy))
     unsure = {"method": "semantic_entropy", "value": 0.95, "gate_recommendation": "EXECUTE"}
     assert desk.gate(desk.document(desk.claim(uncertainty=unsure))).decision is Decision.DEFER
 
@@ -165,7 +161,7 @@ def test_a_row_that_was_changed_behind_the_ledger_decides_nothing(folder: Path, 
     with opened_claims(folder) as desk:
         desk.policy('id: mine\nversion: "1"\nevidence: {least_confidence: 0.65}\n')
         desk.policy('id: mine\nversion: "2"\nevidence: {least_confidence: 0.6}\n')
-        kept = attach_evidence(desk.tools, b"river,30\n", credential=desk.agent, at=desk.start)
+        kept = desk.attach(b"river,30\n")
         made = claim(risk_tier="DELETE", evidence_pointers=[pointer(evidence_hash=kept.evidence_hash)])
         gated = desk.gate(desk.document(made))
         assert gated.decision is Decision.ESCALATE
@@ -208,7 +204,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with opened_claims(folder) as desk:
         desk.policy('id: mine\nversion: "1"\n')
         desk.policy('id: mine\nversion: "2"\n')
-        kept = attach_evidence(desk.tools, b"river,30\n", credential=desk.agent, at=desk.start)
+        kept = desk.attach(b"river,30\n")
         desk.gate(desk.document(claim(evidence_pointers=[pointer(evidence_hash=kept.evidence_hash)])))
         assert audit_ledger(desk.tools, TENANT, full=True).holds
     return folder

@@ -9,8 +9,7 @@ import pytest
 from assay.claims.bundle import Decision
 from assay.claims.finding import FindingCode
 from assay.claims.passage import SupportResult
-from assay.flows.claims.attach_evidence import attach_evidence
-from assay.flows.claims.check_quote import QuoteRequest, check_quote, check_quote_in
+from assay.flows.claims.evidence import CheckQuote, check_quote, check_quote_in
 from assay.kernel.ledger import EntryKind
 from tests.acting import caller_of
 from tests.claims.making import pointer
@@ -41,7 +40,7 @@ def _quoting(desk: ClaimsDesk, quote: str, **changes: object) -> dict[str, objec
 
 @pytest.mark.clause("claimbundle", "fact")
 def test_a_fact_with_a_quote_that_is_not_there_is_deferred_and_says_so(desk: ClaimsDesk) -> None:
-    attach_evidence(desk.tools, _TEXT, credential=desk.agent, at=desk.start)
+    desk.attach(_TEXT)
     gated = desk.gate(_quoting(desk, "The river is 45 m deep at the bridge."))
     assert gated.decision is Decision.DEFER
     assert FindingCode.NOT_FOUND in {one.code for one in gated.outcome.findings}
@@ -51,7 +50,7 @@ def test_a_fact_with_a_quote_that_is_not_there_is_deferred_and_says_so(desk: Cla
 
 
 def test_a_quote_is_on_record_beside_the_bundle_and_may_not_change(desk: ClaimsDesk) -> None:
-    attach_evidence(desk.tools, _TEXT, credential=desk.agent, at=desk.start)
+    desk.attach(_TEXT)
     first = _quoting(desk, "The river is 30 m deep at the bridge.", offset=0)
     gated = desk.gate(first)
     assert (gated.decision, gated.outcome.caveats) == (Decision.PUBLISH, ())
@@ -66,7 +65,7 @@ def test_a_quote_is_on_record_beside_the_bundle_and_may_not_change(desk: ClaimsD
 
 
 def test_a_reviewer_is_shown_the_quote_and_may_decide_about_a_contradiction(desk: ClaimsDesk) -> None:
-    attach_evidence(desk.tools, _TEXT, credential=desk.agent, at=desk.start)
+    desk.attach(_TEXT)
     named = pointer(evidence_hash=_HASH, quote="The river is 30 m deep at the bridge.")
     gated = desk.gate(desk.document(desk.claim(statement="The river is 13 m deep.", evidence_pointers=[named])))
     assert [one.code for one in gated.outcome.findings] == [FindingCode.CONTRADICTED]
@@ -81,7 +80,7 @@ def test_a_reviewer_is_shown_the_quote_and_may_decide_about_a_contradiction(desk
 
 
 def test_a_selector_is_on_record_as_it_came(desk: ClaimsDesk) -> None:
-    attach_evidence(desk.tools, _TEXT, credential=desk.agent, at=desk.start)
+    desk.attach(_TEXT)
     gated = desk.gate(_quoting(desk, "The river is 30 m deep at the bridge.", selector={"page": 1}))
     assert gated.decision is Decision.PUBLISH
     (entry,) = desk.entries(EntryKind.CLAIMS_RECEIVED)
@@ -89,14 +88,14 @@ def test_a_selector_is_on_record_as_it_came(desk: ClaimsDesk) -> None:
 
 
 def test_one_quote_is_checked_by_itself(desk: ClaimsDesk) -> None:
-    attach_evidence(desk.tools, _TEXT, credential=desk.agent, at=desk.start)
-    asked = QuoteRequest(statement="The river is 30 m deep.", quote="30 m deep at the bridge", evidence_hash=_HASH)
+    desk.attach(_TEXT)
+    asked = CheckQuote(statement="The river is 30 m deep.", quote="30 m deep at the bridge", evidence_hash=_HASH)
     caller = caller_of(desk.tools, desk.agent, at=desk.at(minutes=1))
     found = check_quote(desk.tools, caller, asked)
     assert found.is_supported
     assert (found.offset, found.passage) == (13, ("The river is 30 m deep at the bridge.",))
-    unknown = QuoteRequest(statement="It is deep.", quote="it is deep there", evidence_hash="cd" * 32)
+    unknown = CheckQuote(statement="It is deep.", quote="it is deep there", evidence_hash="cd" * 32)
     assert check_quote(desk.tools, caller, unknown).result is SupportResult.ABSENT
-    unnamed = QuoteRequest(statement="It is deep.", quote="it is deep there")
+    unnamed = CheckQuote(statement="It is deep.", quote="it is deep there")
     assert check_quote(desk.tools, caller, unnamed).result is SupportResult.ABSENT
     assert check_quote_in(unnamed, _TEXT).result is SupportResult.NOT_FOUND

@@ -13,9 +13,8 @@ import msgspec
 import pytest
 
 from assay.claims.bundle import Decision
-from assay.flows.claims.approve_claims import answer_claims
 from assay.flows.ledger.audit_ledger import audit_ledger
-from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.review.answer_desk import answer_desk
 from assay.identity.caller import local_caller
 from assay.identity.power import NO_POWER, POWERS
 from assay.identity.principal import PrincipalChange
@@ -87,8 +86,8 @@ class Office(ClaimsDesk):
         token = self._token(name, password)
         reply = Reply(choice="approve", seen=ticket.shown_hash, reason="read it")
         when = self.at(minutes=self.minute)
-        done = answer_claims(self.tools, ticket.id, reply, credential=token, follow_ups=ROOM_FOLLOW_UPS, at=when).gated
-        return None if done is None else done.decision
+        done = answer_desk(self.tools, self.calling(token, when), ticket.id, reply).regated
+        return None if done is None or done.gated is None else done.gated.decision
 
     def sock_puppet(self, **granted: Any) -> str:  # noqa: ANN401  fields of a new principal
         """Add a person under another name, with a password that the administrator knows."""

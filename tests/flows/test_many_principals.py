@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.claims.policy import ApprovalNeed
-from assay.flows.claims.claims_approvers import count_approvers
+from assay.flows.claims.claims_facts import count_approvers
 from assay.flows.identity.api_keys import ListedApiKey, ListKeys, keys
 from assay.kernel.ids import PrincipalId
 from tests.acting import acting, issue_api_key, revoke_api_key

@@ -14,7 +14,7 @@ from assay.delivery.answerer import Question
 from assay.delivery.answerer import Reply as Said
 from assay.delivery.level import Level
 from assay.flows.claims.output_claims import bundle_claims, claims_of_state, claims_of_verdicts
-from assay.flows.claims.release_claims_policy import release_claims_policy
+from assay.flows.claims.policies import ReleaseGatePolicy, release_gate_policy
 from assay.flows.delivery.answer_record import get_record
 from assay.flows.delivery.deliver_answer import AnsweredQuestion, AskQuestion, ask
 from assay.flows.errors import NotFoundError
@@ -177,9 +177,14 @@ def test_an_answer_that_deletes_waits_for_the_operations_team(node: Delivery) ->
     assert released.body.output == "clear"
 
 
+def _release(node: Delivery, policy: str) -> None:
+    caller = caller_of(node.tools, node.olga, at=node.desk.at(minutes=2))
+    release_gate_policy(node.tools, caller, ReleaseGatePolicy(document=policy))
+
+
 def test_a_policy_that_only_watches_publishes_and_says_what_would_be(node: Delivery) -> None:
     policy = "id: watch\nversion: '1'\nmode: audit_only\n"
-    release_claims_policy(node.tools, policy, credential=node.olga, at=node.desk.at(minutes=2))
+    _release(node, policy)
     done = node.answering(lambda _question: claiming(UNSURE), "other").ask(slug="other")
     assert (done.body.output, gate_of(done).decision) == ("clear", "PUBLISH")
     assert "would be DEFER" in gate_of(done).reason
@@ -248,8 +253,7 @@ def test_the_map_is_an_answer_by_its_contract(tmp_path: Path) -> None:
 def test_nothing_is_answered_by_a_policy_that_was_replaced_meanwhile(node: Delivery) -> None:
     """The decision is held against the policy in force once more, in the commit."""
     policy = "id: other\nversion: '1'\n"
-    at = node.desk.at(minutes=2)
-    meddled = node.desk.interrupted_by(lambda: release_claims_policy(node.tools, policy, credential=node.olga, at=at))
+    meddled = node.desk.interrupted_by(lambda: _release(node, policy))
     caller = caller_of(node.tools, node.amira, at=node.desk.at(minutes=3))
     with pytest.raises(AnswererError, match="policy of the gates changed"):
         ask(meddled.tools, caller, AskQuestion(query_type=SLUG, question={"ship": "Ada"}))

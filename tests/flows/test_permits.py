@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
 from assay.claims.bundle import Decision
-from assay.flows.claims.gate_claims import Submission
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.permits import (
     EffectUnknownError,
@@ -83,7 +82,7 @@ class Tool:
         self.call = call
         claim = desk.claim(tier, id=f"action-{Tool.count}", statement=f"delete record 41, reason {Tool.count}")
         given = desk.document(claim, id=f"bundle-{Tool.count}")
-        submission = Submission(tool_arguments=(render_call(call),))
+        submission = {"tool_arguments": (render_call(call),)}
         self.gated = desk.gate(given, submission=submission, at=desk.at(minutes=1))
         self.at = desk.at(minutes=2)
 
@@ -179,7 +178,7 @@ def test_a_bundle_without_one_call_or_of_somebody_else_is_refused(place: ClaimsD
     plain = place.gate(place.document(place.claim(RiskTier.MODIFY), id="plain"))
     with pytest.raises(NoCallError):
         issue_permit(place.tools, tool.caller(), IssuePermit(bundle_hash=plain.bundle_hash))
-    loose = Submission(tool_arguments=('{"tool": "x"}',))
+    loose = {"tool_arguments": ('{"tool": "x"}',)}
     odd = place.gate(place.document(place.claim(RiskTier.MODIFY), id="odd"), submission=loose)
     with pytest.raises(PermitUseError):
         issue_permit(place.tools, tool.caller(), IssuePermit(bundle_hash=odd.bundle_hash))

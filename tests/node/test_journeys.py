@@ -8,13 +8,13 @@ from assay.claims.parse_bundle import Reading, check_bundle
 from assay.delivery.annotate import GateMark
 from assay.delivery.answerer import Question, Reply
 from assay.delivery.level import Level
+from assay.flows.errors.claims import NoEstimatorError
 from assay.flows.errors.delivery import AnswererError
 from assay.kernel.bundle import parse_bundle
 from assay.kernel.errors import Error
 from assay.kernel.instant import render_instant
 from assay.kernel.search_proof import parse_search
 from assay.node import Node
-from assay.ports.model import ModelUnavailableError
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.replay import ReplayResult
 from tests.claims.making import CONTENT, claim, document, pointer
@@ -153,19 +153,19 @@ def test_below_the_floor_nothing_is_given_out_beside_the_answer(home: Home, node
 def test_a_bundle_is_gated_people_approve_and_it_is_resumed(home: Home, node: Node) -> None:
     planner = home.keys["planner"]
     now = render_instant(node.tools.clock.now())
-    node.attach_evidence(CONTENT, credential=planner)
+    node.acting(planner).attach_evidence(CONTENT)
     deletion = claim(risk_tier="DELETE", evidence_pointers=[pointer(retrieved_at=now)])
-    gated = node.gate(document(deletion, timestamp=now, origin_agent="ai:planner"), credential=planner)
+    gated = node.acting(planner).gate(document(deletion, timestamp=now, origin_agent="ai:planner"))
     assert gated.decision is Decision.ESCALATE
     ticket = node.ticket(gated.tickets[0].ticket_id).ticket
     node.acting(home.keys["otto"]).answer_ticket(ticket.id, "approve", seen=ticket.shown_hash, reason="yes")
-    assert node.resume_claim(gated.bundle_hash, credential=planner).decision is Decision.PUBLISH
+    assert node.acting(planner).resume_claim(gated.bundle_hash).decision is Decision.PUBLISH
     assert len(node.claim(gated.bundle_hash).decisions) == 2
-    with pytest.raises(ModelUnavailableError):
+    with pytest.raises(NoEstimatorError):
         node.estimate("how deep is the river")
-    kept = node.attach_evidence(b"a paper", credential=planner)
+    kept = node.acting(planner).attach_evidence(b"a paper")
     assert kept.is_new
-    released = node.release_gate_policy("id: mine\nversion: '1'\n", credential=home.keys["olga"])
+    released = node.acting(home.keys["olga"]).release_gate_policy("id: mine\nversion: '1'\n")
     assert released.is_new
 
 

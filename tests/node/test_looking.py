@@ -74,4 +74,4 @@ def test_rules_are_certified_and_root_causes_concluded(home: Home, node: Node) -
     assert [one.slug for one in node.queries()] == [SLUG]
     assert list(node.shortfalls(query_type="other")) == []
     assert len(list(node.alerts())) <= 1
-    assert node.gate_policies().active_id == "default"
+    assert node.gate_policy().policy_id == "default"

@@ -79,7 +79,12 @@ def test_every_section_of_the_conformance_page_is_linked_from_a_page() -> None:
 
 @pytest.mark.parametrize(
     ("path", "page"),
-    [("/", "console"), ("/claims/policies", "claims"), ("/api/v1/telemetry:bulk", "evaluation"), ("/log/x", "audit")],
+    [
+        ("/", "console"),
+        ("/api/v1/gate-policies", "claims"),
+        ("/api/v1/telemetry:bulk", "evaluation"),
+        ("/log/x", "audit"),
+    ],
 )
 def test_a_route_belongs_to_the_page_with_the_longest_beginning(path: str, page: str) -> None:
     assert rooms.room_of_route(path).page == page

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.recorded.claims_script import run_claims
 from tests.recorded.forja_script import run_forja
 from tests.recorded.kaori_script import run_kaori
 from tests.recorded.log_script import run_events, run_log
@@ -19,7 +18,6 @@ SCRIPTS: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
     "kaori-truth-2.1": run_kaori,
     "ski-3.0": run_ski,
     "pramana-1.0": run_pramana,
-    "claimbundle-2.0": run_claims,
     "forja-0.2": run_forja,
     "log": run_log,
     "events": run_events,

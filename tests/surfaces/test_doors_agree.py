@@ -55,11 +55,6 @@ _SAME_ROUTES = (
     ("GET /api/v1/graphs/{document_hash}", "GET /api/v1/graphs", "GET /api/v1/graphs/active"),
     ("GET /api/v1/agreement", "GET /api/canary"),
     ("GET /api/v1/sovereignty", "GET /api/sovereignty"),
-    ("GET /api/v1/claims", "GET /claims"),
-    ("GET /api/v1/claims/{bundle_hash}", "GET /claims/{bundle_hash}"),
-    ("POST /api/v1/claims", "POST /claims/gate"),
-    ("POST /api/v1/claims/{bundle_hash}/resume", "POST /claims/{bundle_hash}/resume"),
-    ("POST /api/v1/evidence", "POST /claims/evidence"),
     ("POST /api/v1/answers", "POST /api/v2/pramana/query"),
     ("POST /api/v1/answers/{answer_id}/resume", "POST /api/v2/pramana/query/{answer_id}/resume"),
     ("POST /api/v1/outcomes", "POST /api/v2/pramana/phala", "POST /api/v1/outcomes:bulk"),
@@ -266,21 +261,18 @@ def test_a_bundle_is_shown_to_the_same_callers(whole: Whole, node: Node, bundle_
     key, sees_all = whole.keys[caller], {"agent", *map(str, SEE_ALL)}
     shown = {
         "v1": whole.get(f"/api/v1/claims/{bundle_hash}", caller).status_code == 200,
-        "claims": whole.get(f"/claims/{bundle_hash}", caller).status_code == 200,
-        "node": _is_let(lambda: node.claim(bundle_hash, credential=key)),
+        "node": _is_let(lambda: node.acting(key).claim(bundle_hash)),
     }
     # The teams are asked about single bundles, and are not told of all of them.
     assert shown == dict.fromkeys(shown, caller in {*sees_all, "ops_team", "security_team"})
     listed = {
         "v1": bundle_hash in whole.get("/api/v1/claims", caller).text,
-        "claims": bundle_hash in whole.get("/claims", caller).text,
-        "node": bundle_hash in {one.bundle_hash for one in node.claims(credential=key)},
+        "node": bundle_hash in {one.bundle_hash for one in node.acting(key).claims()},
     }
     assert listed == dict.fromkeys(listed, caller in sees_all)
     others = {
         "v1": whole.get("/api/v1/claims?agent=ai:surveyor", caller).status_code == 200,
-        "claims": whole.get("/claims?agent=ai:surveyor", caller).status_code == 200,
-        "node": _is_let(lambda: node.claims(agent="ai:surveyor", credential=key)),
+        "node": _is_let(lambda: list(node.acting(key).claims(agent="ai:surveyor"))),
     }
     assert others == dict.fromkeys(others, caller in sees_all)
 
@@ -351,15 +343,15 @@ _METHODS: Mapping[str, tuple[Callable[[Node, str], object], str]] = {
         "POST /penalties",
     ),
     "load_graph": (lambda node, key: node.load_graph(b"", credential=key), "POST /api/v1/graphs"),
-    "gate": (lambda node, key: node.gate({}, credential=key), "POST /api/v1/claims"),
+    "gate": (lambda node, key: node.acting(key).gate({}), "POST /api/v1/claims"),
     "resume_claim": (
-        lambda node, key: node.resume_claim(_DIGEST, credential=key),
+        lambda node, key: node.acting(key).resume_claim(_DIGEST),
         "POST /api/v1/claims/{bundle_hash}/resume",
     ),
-    "claim": (lambda node, key: node.claim(_DIGEST, credential=key), "GET /api/v1/claims/{bundle_hash}"),
-    "claims": (lambda node, key: node.claims(credential=key), "GET /api/v1/claims"),
-    "attach_evidence": (lambda node, key: node.attach_evidence(b"e", credential=key), "POST /api/v1/evidence"),
-    "release_gate_policy": (lambda node, key: node.release_gate_policy("", credential=key), "POST /claims/policies"),
+    "claim": (lambda node, key: node.acting(key).claim(_DIGEST), "GET /api/v1/claims/{bundle_hash}"),
+    "claims": (lambda node, key: list(node.acting(key).claims()), "GET /api/v1/claims"),
+    "attach_evidence": (lambda node, key: node.acting(key).attach_evidence(b"e"), "POST /api/v1/evidence"),
+    "release_gate_policy": (lambda node, key: node.acting(key).release_gate_policy("x"), "POST /api/v1/gate-policies"),
     "ask": (lambda node, key: node.acting(key).ask("q"), "POST /api/v1/answers"),
     "resume_answer": (
         lambda node, key: node.acting(key).resume_answer("a"),

@@ -20,7 +20,8 @@ class ClaimsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Claims. `guardian_url` is an operator's own guardian, asked beside the built-in one; when it is silent, bundles
     are deferred. `judge_url` is that of the judge `endpoint`, `encoder` the folder of the judge `meaning`, with a
     `model.onnx` and a `tokenizer.json`. Addresses are on this machine or in `models.deployment_local`; each is given
-    `endpoint_seconds` to answer.
+    `endpoint_seconds` to answer. `answers_per_day` is how many answers of the general model a tenant may draw for
+    estimates of uncertainty; without it there is no limit.
     """
 
     guardian_url: str | None = None
@@ -28,6 +29,7 @@ class ClaimsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     judge_url: str | None = None
     encoder: str | None = None
     endpoint_seconds: int = 10
+    answers_per_day: int | None = None
 
 
 def claims_problems(claims: ClaimsConfig, *, has_model: bool) -> tuple[Problem, ...]:
@@ -45,6 +47,11 @@ def claims_problems(claims: ClaimsConfig, *, has_model: bool) -> tuple[Problem, 
         (claims.judge is JudgeName.MEANING) is not (claims.encoder is not None),
         "claims.encoder",
         "expected a folder with the judge `meaning`, and with no other",
+    )
+    problems += when(
+        claims.answers_per_day is not None and claims.answers_per_day < 0,
+        "claims.answers_per_day",
+        f"expected 0 or more, got {claims.answers_per_day}",
     )
     seconds = claims.endpoint_seconds
     return problems + when(seconds < 1, "claims.endpoint_seconds", f"expected 1 or more, got {seconds}")

@@ -108,7 +108,8 @@ class Option:
     content of a named file (`-`: standard input); `secret` reads a line of standard input or a hidden prompt, and
     `new_secret` asks twice; `argument` makes a positional argument of a field that is not in the route; `number` also
     reads `0x5`; `flat` makes an option of each field of a struct; `text` and `text_argument` read the text of a named
-    file. `read` makes the field's value of a file's content; `key` is an argument: the content of the file of that name
+    file. `pairs` takes a name and a text, `file_pairs` a name and a file, as often as wanted. `read` makes the field's
+    value of a file's content; `key` is an argument: the content of the file of that name
     if there is one, else the text. `clear` is a flag that sets the field to nothing: no items, or null.
     """
 
@@ -127,6 +128,8 @@ class Option:
         "key",
         "text",
         "text_argument",
+        "pairs",
+        "file_pairs",
     ] = "plain"
     clear: str | None = None
     read: Callable[[bytes], object] | None = None

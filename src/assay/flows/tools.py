@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from assay.claims.guardian import BuiltInGuardian, Guardian
 from assay.flows.delivery.delivery_settings import DeliverySettings
@@ -37,6 +38,10 @@ def _every_tier(_principal: Principal) -> int:
     return Tier.FULL
 
 
+if TYPE_CHECKING:
+    from assay.flows.claims.estimate import Estimator
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
     """One node: its database, its keys, its clock, and whom it trusts.
@@ -48,7 +53,8 @@ class Tools:
     models that judged before, for replays. `weights` is where those of other models than the shipped one lie.
     `latch` remembers a fired switch that could not be stored.
     With `oidc`, people may log in by way of an identity provider.
-    `guardians` are all asked about each bundle of claims; without one, none passes.
+    `guardians` are all asked about each bundle of claims; without one, none passes. `estimator` asks the general model
+    how uncertain it is, where the operator named one.
     `clock_skew` is how far the clock may be behind the newest entry while observations and signals are taken in,
     `reporter_skew` how far a reporter's clock may be ahead of it.
     """
@@ -80,6 +86,7 @@ class Tools:
     weights: WeightFiles | None = None
     latch: Latch | None = None
     guardians: tuple[Guardian, ...] = (BuiltInGuardian(),)
+    estimator: "Estimator | None" = None
     boot: MeasuredBoot | None = None
     measured: MeasuredShelf = field(default_factory=MeasuredShelf)
     graphs: GraphShelf = field(default_factory=GraphShelf)

@@ -124,6 +124,8 @@ def tools_for(node: "OpenedNode", operation: Operation) -> Tools:
         tools = replace(tools, marks=_Unmarked(tools.marks))
     if "answerers" in operation.uses:
         tools = replace(tools, delivery=node.answering_tools().delivery)
+    if "estimator" in operation.uses:
+        tools = replace(tools, estimator=node.estimator())
     return tools
 
 

@@ -102,7 +102,6 @@ class AsyncNode(_Walking):
         self.answer_key = self._awaited(node.answer_key)
         self.replay_truth = self._awaited(node.replay_truth)
         self.prove_state = self._awaited(node.prove_state)
-        self.state_claims = self._awaited(node.state_claims)
 
     def _bind_verdicts(self, node: "Node") -> None:
         self.review_graph = self._awaited(node.review_graph)
@@ -122,17 +121,8 @@ class AsyncNode(_Walking):
         self.attest = self._awaited(node.attest)
         self.replay = self._awaited(node.replay)
         self.prove_verdict = self._awaited(node.prove_verdict)
-        self.verdict_claims = self._awaited(node.verdict_claims)
 
     def _bind_claims(self, node: "Node") -> None:
-        self.gate = self._awaited(node.gate)
-        self.resume_claim = self._awaited(node.resume_claim)
-        self.claim = self._awaited(node.claim)
-        self.claims = self._awaited(node.claims)
-        self.gate_policies = self._awaited(node.gate_policies)
-        self.attach_evidence = self._awaited(node.attach_evidence)
-        self.release_gate_policy = self._awaited(node.release_gate_policy)
-        self.estimate = self._awaited(node.estimate)
         self.estimate_verdict = self._awaited(node.estimate_verdict)
 
     def _bind_answers(self, node: "Node") -> None:

@@ -23,7 +23,7 @@ from assay.operations.dispatch import Dispatcher
 from assay.wiring import Models, open_estimator, open_evaluation, open_models, open_node
 
 if TYPE_CHECKING:
-    from assay.flows.claims.gate_claims import Estimator
+    from assay.flows.claims.estimate import Estimator
     from assay.verdicts.sovereignty import SovereigntyFinding
 
 _MOST_COVERED = 1000
@@ -56,6 +56,7 @@ class OpenedNode:
         self._asking: Tools | None = None
         self._judging: Tools | None = None
         self._models: Models | None = None
+        self._asks: Estimator | None = None
         self._dispatcher: Dispatcher | None = None
         self._unmet: tuple[SovereigntyFinding, ...] = ()
         self._covered: set[tuple[Digest, str | None]] = set()
@@ -191,8 +192,11 @@ class OpenedNode:
                 self._models = self._stack.enter_context(open_models(self.folder, self._config))
             return self._models
 
-    def _estimator(self) -> "Estimator | None":
-        """Whom gates ask about a claim; None, and nothing is opened, where the operator named no model."""
+    def estimator(self) -> "Estimator | None":
+        """What asks the general model about claims; None, and nothing is opened, where the operator named no model."""
         if self._config.models.general is None:
             return None
-        return open_estimator(self._config, self._general().general)
+        with self._lock:
+            if self._asks is None:
+                self._asks = open_estimator(self._config, self._general().general)
+            return self._asks

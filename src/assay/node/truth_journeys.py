@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from assay.claims.bundle import ClaimBundle
-from assay.flows.claims.export_claims import export_state_claims
 from assay.flows.delivery.handle_intake import Handled, handle_key
 from assay.flows.review.answer_review import SignedElsewhere
 from assay.flows.trust.inspect_trust import Standings, list_standings
@@ -182,7 +180,3 @@ class TruthJourneys(LedgerJourneys):
     def prove_state(self, truthkey: str, *, version: int | None = None) -> Bundle:
         """The file that proves a state, with every entry it was compiled from."""
         return self._proved(lambda tools: prove_truth(tools, self.tenant_id, truthkey=truthkey, version=version))
-
-    def state_claims(self, truthkey: str) -> ClaimBundle:
-        """The latest state of a key as a bundle with one FACT."""
-        return export_state_claims(self.tools, self.tenant_id, truthkey, at=self._now())

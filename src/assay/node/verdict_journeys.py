@@ -4,8 +4,6 @@ import logging
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing
 
-from assay.claims.bundle import ClaimBundle
-from assay.flows.claims.export_claims import export_verdict_claims
 from assay.flows.delivery.handle_intake import Handled, handle_record
 from assay.flows.review.answer_review import Answered
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
@@ -203,7 +201,3 @@ class VerdictJourneys(LedgerJourneys):
     def prove_verdict(self, telemetry_id: str) -> tuple[Bundle, ...]:
         """The files that prove the verdicts of a record, one for each rule, with the receipt where there is one."""
         return self._proved(lambda tools: prove_verdict(tools, self.tenant_id, telemetry_id))
-
-    def verdict_claims(self, telemetry_id: str) -> ClaimBundle:
-        """The verdicts of a record as a bundle, one INFERENCE for each rule."""
-        return export_verdict_claims(self.tools, self.tenant_id, telemetry_id, at=self._now())

@@ -10,7 +10,14 @@ from msgspec import UNSET, Struct, UnsetType
 from assay.operations.given import drop_absent
 
 if TYPE_CHECKING:
-    from assay.claims.bundle import ClaimBundle
+    from assay.claims.bundle import ClaimBundle, UncertaintyMethod
+    from assay.claims.estimate.conform import RiskControl
+    from assay.claims.estimate.entropy import Correction, Weighting
+    from assay.claims.estimate.estimate import Estimate
+    from assay.claims.estimate.stated import Isotonic, Platt, Temperature
+    from assay.claims.oversight.reviewers import OversightRules
+    from assay.claims.parse_bundle import Reading
+    from assay.claims.passage import Selector
     from assay.delivery.federate import Agreement
     from assay.delivery.level import Level
     from assay.delivery.outcome import ReporterGrant, Signal
@@ -19,6 +26,22 @@ if TYPE_CHECKING:
     from assay.delivery.rule import RuleRef
     from assay.delivery.suggestion import HeldOut
     from assay.delivery.webhook import Webhook
+    from assay.flows.claims.backtest_claims import BacktestResult
+    from assay.flows.claims.calibrate import (
+        AnswerCase,
+        Calibrated,
+        CalibratorName,
+        ConformalScore,
+        ConformalSets,
+        LabelledCase,
+        LossCase,
+        PlotName,
+    )
+    from assay.flows.claims.decide_claims import GatedClaims
+    from assay.flows.claims.evidence import AttachedEvidence, EvidenceView, QuoteChecked
+    from assay.flows.claims.oversight import Oversight
+    from assay.flows.claims.policies import ApproversView, GatePolicyView, PolicyCheck, PolicyRelease, TriedBundle
+    from assay.flows.claims.show_claims import ClaimsView, ListedClaims
     from assay.flows.delivery.answers import AnswerDetail, AnswerLine
     from assay.flows.delivery.count_outcome import Reported
     from assay.flows.delivery.deliver_answer import AnsweredQuestion
@@ -63,6 +86,7 @@ if TYPE_CHECKING:
     from assay.kernel.ledger import Receipt
     from assay.operations.access import PermittedOperation
     from assay.permits.permit import Effect, PermitState
+    from assay.ports.claims_store import ReleasedClaimsPolicy
     from assay.ports.delivery_store import ReportingSession
     from assay.ports.registry_store import RegisteredKey, RevokedKey
     from assay.ports.webhook_store import Letter
@@ -594,6 +618,262 @@ class AsyncCalls:
     async def drop_view(self, name: str) -> Dropped:
         """Delete a saved view of the caller's own."""
         result: Dropped = await self._perform("view.drop", drop_absent(name=name))
+        return result
+
+    def claims(
+        self,
+        *,
+        limit: int = 100,
+        decision: str | None = None,
+        agent: str | None = None,
+        tier: RiskTier | str | None = None,
+    ) -> AsyncIterator[ListedClaims]:
+        """List bundles with their decisions, the newest first; without a role that may see all, one's own."""
+        return self._walk("claims.list", drop_absent(limit=limit, decision=decision, agent=agent, tier=tier))
+
+    async def claim(self, bundle_hash: str) -> ClaimsView:
+        """Show a bundle with every decision about it: to its agent, and to those who may see the claims of others."""
+        result: ClaimsView = await self._perform("claims.show", drop_absent(bundle_hash=bundle_hash))
+        return result
+
+    async def gate(
+        self,
+        bundle: Mapping[str, Any],
+        *,
+        thread: str | None = None,
+        tool_arguments: Sequence[str] = (),
+        questions: Mapping[str, Any] | UnsetType = UNSET,
+        contents: Mapping[str, Any] | UnsetType = UNSET,
+        reading: Reading | str = "legacy",
+    ) -> GatedClaims:
+        """Gate a bundle of the caller's own: evidence, uncertainty, security, adversarial, human approval."""
+        result: GatedClaims = await self._perform(
+            "claims.gate",
+            drop_absent(
+                bundle=bundle,
+                thread=thread,
+                tool_arguments=tool_arguments,
+                questions=questions,
+                contents=contents,
+                reading=reading,
+            ),
+        )
+        return result
+
+    def gate_bundles(self, records: Iterable[Given]) -> AsyncIterator[BulkLine]:
+        """Gate bundles in lines, in order; each line is decided and recorded, or refused, by itself."""
+        return self._each("claims.gate.bulk", records)
+
+    async def resume_claim(
+        self,
+        bundle_hash: str,
+        bundle: Mapping[str, Any] | None = None,
+        *,
+        thread: str | None = None,
+        tool_arguments: Sequence[str] = (),
+        questions: Mapping[str, Any] | UnsetType = UNSET,
+        contents: Mapping[str, Any] | UnsetType = UNSET,
+        reading: Reading | str = "legacy",
+        if_match: str | None = None,
+    ) -> GatedClaims:
+        """Gate a bundle that waits again, with what people answered since; or put another one in its place."""
+        result: GatedClaims = await self._perform(
+            "claims.resume",
+            drop_absent(
+                bundle_hash=bundle_hash,
+                bundle=bundle,
+                thread=thread,
+                tool_arguments=tool_arguments,
+                questions=questions,
+                contents=contents,
+                reading=reading,
+                if_match=if_match,
+            ),
+        )
+        return result
+
+    async def try_gates(
+        self,
+        bundle: Mapping[str, Any],
+        *,
+        policy: str | None = None,
+        ceiling: RiskTier | str = "PRIVILEGE",
+        tool_arguments: Sequence[str] = (),
+        contents: Mapping[str, Any] | UnsetType = UNSET,
+    ) -> TriedBundle:
+        """Show what the gates would decide under the policy in force or another; nothing is recorded."""
+        result: TriedBundle = await self._perform(
+            "claims.try",
+            drop_absent(
+                bundle=bundle, policy=policy, ceiling=ceiling, tool_arguments=tool_arguments, contents=contents
+            ),
+        )
+        return result
+
+    async def state_claims(self, key: str) -> ClaimBundle:
+        """Export the latest state of a key as a FACT with its evidence, as sure as it is now; made anew each time."""
+        result: ClaimBundle = await self._perform("state.claims", drop_absent(key=key))
+        return result
+
+    async def verdict_claims(self, telemetry_id: str) -> ClaimBundle:
+        """Export the verdicts of a record as INFERENCE that cites the clauses; one that is held is claimed as held."""
+        result: ClaimBundle = await self._perform("verdicts.claims", drop_absent(telemetry_id=telemetry_id))
+        return result
+
+    async def attach_evidence(self, content: Given) -> AttachedEvidence:
+        """Store content under its SHA-256, the `evidence_hash` of pointers; durable when it returns."""
+        result: AttachedEvidence = await self._perform("evidence.attach", drop_absent(content=content))
+        return result
+
+    async def evidence(self, evidence_hash: str) -> EvidenceView:
+        """Show who attached evidence and when; to its owner, and to those who may see the claims of others."""
+        result: EvidenceView = await self._perform("evidence.show", drop_absent(evidence_hash=evidence_hash))
+        return result
+
+    async def evidence_content(self, evidence_hash: str) -> bytes:
+        """Return the content of evidence, compared with its hash."""
+        result: bytes = await self._perform("evidence.content", drop_absent(evidence_hash=evidence_hash))
+        return result
+
+    async def check_quote(
+        self,
+        statement: str,
+        *,
+        quote: str,
+        content: bytes | None = None,
+        evidence_hash: str | None = None,
+        source: str = "the document",
+        offset: int | UnsetType = UNSET,
+        selector: Selector | UnsetType = UNSET,
+    ) -> QuoteChecked:
+        """Compare a quote and a claim with a source that is given, or with stored evidence."""
+        result: QuoteChecked = await self._perform(
+            "quote.check",
+            drop_absent(
+                statement=statement,
+                quote=quote,
+                content=content,
+                evidence_hash=evidence_hash,
+                source=source,
+                offset=offset,
+                selector=selector,
+            ),
+        )
+        return result
+
+    async def release_gate_policy(self, document: str) -> PolicyRelease:
+        """Put a policy of the gates into force, in an operator's own session: it changes what every agent may do."""
+        result: PolicyRelease = await self._perform("gate_policy.release", drop_absent(document=document))
+        return result
+
+    def gate_policies(self, *, limit: int = 100) -> AsyncIterator[ReleasedClaimsPolicy]:
+        """List the released policies of the gates in the order of their release; the last one is in force."""
+        return self._walk("gate_policies.list", drop_absent(limit=limit))
+
+    async def gate_policy(self, *, policy_hash: str | None = None) -> GatePolicyView:
+        """Show a policy of the gates with every setting: the one in force, or another that was released."""
+        result: GatePolicyView = await self._perform("gate_policy.show", drop_absent(policy_hash=policy_hash))
+        return result
+
+    async def check_gate_policy(self, document: str) -> PolicyCheck:
+        """Check a policy of the gates without releasing it: what is wrong with it, and roles nobody holds."""
+        result: PolicyCheck = await self._perform("gate_policy.check", drop_absent(document=document))
+        return result
+
+    async def approvers(self) -> ApproversView:
+        """Show how many people could approve as each role that the policy in force asks for."""
+        result: ApproversView = await self._perform("approvers.show", drop_absent())
+        return result
+
+    async def backtest(
+        self,
+        policy: str | None = None,
+        *,
+        since: str | None = None,
+        labelled: Sequence[LabelledCase] = (),
+        alphas: Sequence[float] = (0.01, 0.02, 0.05, 0.1, 0.2),
+    ) -> BacktestResult:
+        """Decide every recorded bundle again under another policy: newly published first, then the other changes."""
+        result: BacktestResult = await self._perform(
+            "claims.backtest", drop_absent(policy=policy, since=since, labelled=labelled, alphas=alphas)
+        )
+        return result
+
+    async def estimate(
+        self,
+        question: str,
+        *,
+        method: UncertaintyMethod | str = "semantic_entropy",
+        answers: int = 5,
+        stop_after: int | None = None,
+        weighting: Weighting | str = "counts",
+        correction: Correction | str = "none",
+        seed: int = 0,
+        calibrator: Temperature | Platt | Isotonic | None = None,
+    ) -> Estimate:
+        """Ask the node's own model a question several times, and tell how uncertain it is; nothing is recorded."""
+        result: Estimate = await self._perform(
+            "uncertainty.estimate",
+            drop_absent(
+                question=question,
+                method=method,
+                answers=answers,
+                stop_after=stop_after,
+                weighting=weighting,
+                correction=correction,
+                seed=seed,
+                calibrator=calibrator,
+            ),
+        )
+        return result
+
+    async def calibrate_policy(
+        self,
+        cases: Sequence[LabelledCase],
+        *,
+        alpha: float = 0.1,
+        delta: float = 0.1,
+        method: UncertaintyMethod | str = "semantic_entropy",
+        calibrator: CalibratorName | str | None = None,
+        base: str | None = None,
+        version: str = "calibrated-1",
+    ) -> Calibrated:
+        """Fit a threshold to known cases, and draft a policy with it."""
+        result: Calibrated = await self._perform(
+            "thresholds.calibrate",
+            drop_absent(
+                cases=cases, alpha=alpha, delta=delta, method=method, calibrator=calibrator, base=base, version=version
+            ),
+        )
+        return result
+
+    async def plot_calibration(self, cases: Sequence[LabelledCase], *, kind: PlotName | str = "roc") -> bytes:
+        """Draw known cases as SVG."""
+        result: bytes = await self._perform("calibration.plot", drop_absent(cases=cases, kind=kind))
+        return result
+
+    async def calibrate_sets(
+        self,
+        cases: Sequence[AnswerCase],
+        *,
+        score: ConformalScore | str = "lac",
+        alpha: float = 0.1,
+        predict: Sequence[AnswerCase] = (),
+    ) -> ConformalSets:
+        """Calibrate sets of answers on known cases, with a promise in each group."""
+        result: ConformalSets = await self._perform(
+            "sets.calibrate", drop_absent(cases=cases, score=score, alpha=alpha, predict=predict)
+        )
+        return result
+
+    async def calibrate_risk(self, cases: Sequence[LossCase], *, alpha: float = 0.1) -> RiskControl:
+        """Choose the mildest setting whose expected loss stays within alpha, by conformal risk control."""
+        result: RiskControl = await self._perform("risk.control", drop_absent(cases=cases, alpha=alpha))
+        return result
+
+    async def oversight(self, *, since: str | None = None, rules: OversightRules | UnsetType = UNSET) -> Oversight:
+        """Measure how reviewers answer about claims, each figure with an interval."""
+        result: Oversight = await self._perform("oversight.measure", drop_absent(since=since, rules=rules))
         return result
 
     async def issue_permit(self, bundle_hash: str, *, seconds: int = 300) -> SignedPermit:

@@ -88,6 +88,8 @@ class Operation:
     file: str | None = None
     # The operation, with fields of its own, that returns the message which the caller's own key signs.
     prepared_by: tuple[str, Mapping[str, Any]] | None = None
+    # A flow without this takes None for the tools: the command also works where there is no node.
+    needs_node: bool = True
     # A read that tries a change and takes it back: it needs a database that is open for writing.
     rehearses: bool = False
     location: str | None = None

@@ -47,6 +47,16 @@ _REGISTRY = (
     Local(name="service.check", command="check", summary="Check a running service by rule, and attack it if asked to."),
     Local(name="code.scan", command="proof scan", summary="Find which certified rules some code says it implements."),
 )
+_CLAIMS = (
+    Local(name="gate_policy.new", command="claims policy new", summary="Print the specification's own policy."),
+    Local(name="gate_policy.sign", command="claims policy sign", summary="Sign a policy of the gates with a key file."),
+    Local(
+        name="verdict.estimate",
+        command="claims estimate-verdict",
+        method="estimate_verdict",
+        summary="Draw the judge's reply about a record again, by the weights that judged.",
+    ),
+)
 _PYTHON = (
     Local(name="node.open", method="aio", summary="The same node for an event loop."),
     Local(name="node.close", method="close", summary="Let go of database, keys and models."),
@@ -59,4 +69,4 @@ _PYTHON = (
     Local(name="operation.perform", method="perform_named", summary="Perform an operation by its name."),
 )
 
-LOCAL: tuple[Local, ...] = (*_BEGIN, *_LEDGER, *_REGISTRY, *_PYTHON)
+LOCAL: tuple[Local, ...] = (*_BEGIN, *_LEDGER, *_REGISTRY, *_CLAIMS, *_PYTHON)

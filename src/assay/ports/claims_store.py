@@ -176,12 +176,12 @@ class ClaimsStore(Protocol):
 
     def find_evidence(self, tenant_id: TenantId, sha256: str) -> HeldEvidence | None: ...
 
-    def evidence_sizes(self, tenant_id: TenantId, hashes: tuple[str, ...]) -> dict[str, int]:
-        """How large each of these is, without reading any; what is not there, or was erased, is left out."""
+    def evidence_states(self, tenant_id: TenantId, hashes: tuple[str, ...]) -> tuple[dict[str, int], frozenset[str]]:
+        """How large each of these is whose content is held, and those that were attached and whose content is gone."""
         ...
 
-    def erased_evidence(self, tenant_id: TenantId, hashes: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of them that were attached, and whose content is gone."""
+    def contents(self, tenant_id: TenantId, hashes: tuple[str, ...]) -> dict[str, bytes]:
+        """The content of those of them that are held, by hash."""
         ...
 
     def erase_content(self, tenant_id: TenantId, sequence_number: int) -> bool:

@@ -19,8 +19,17 @@ class PageStore(Protocol):
     ) -> tuple[StoredSignal, ...]: ...
 
     def bundles(
-        self, tenant_id: TenantId, *, submitted_by: PrincipalId | None = None, before: int | None = None, limit: int
-    ) -> tuple[ReceivedBundle, ...]: ...
+        self,
+        tenant_id: TenantId,
+        *,
+        submitted_by: PrincipalId | None = None,
+        tier: str | None = None,
+        decisions: tuple[str, ...] = (),
+        before: int | None = None,
+        limit: int,
+    ) -> tuple[ReceivedBundle, ...]:
+        """Bundles of one principal, of one tier, or whose latest decision is one of these."""
+        ...
 
     def root_causes(
         self, tenant_id: TenantId, *, open_only: bool = False, before: int | None = None, limit: int

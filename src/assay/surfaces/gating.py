@@ -38,10 +38,13 @@ from assay.claims.parse_bundle import Reading, check_bundle
 from assay.claims.parse_policy import parse_policy
 from assay.claims.policy import DEFAULT_POLICY, ClaimsPolicy
 from assay.flows.claims.decide_claims import GatedClaims
-from assay.flows.claims.gate_claims import Estimator, Submission, gate_claims
+from assay.flows.claims.gate_claims import GateBundle
+from assay.flows.claims.gate_claims import gate_document as gate_on_node
+from assay.flows.identity.authenticate import authenticate
 from assay.flows.tools import Tools
 from assay.identity.risk import RiskTier
 from assay.kernel.errors import Blame
+from assay.kernel.trace import TRACE_BYTES, new_trace
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -135,11 +138,12 @@ def gate(
         return _gate_here(given, policy, RiskTier(risk_ceiling), contents or {}, tuple(tool_arguments))
     if credential is None:
         raise NoCredentialError("expected `credential`, the API key of the bundle's agent, got none")
-    submission = Submission(contents=contents or {}, tool_arguments=tuple(tool_arguments), thread=thread)
-    with _opened(node) as (tools, estimator):
-        return gate_claims(
-            tools, given, credential=credential, at=tools.clock.now(), submission=submission, estimator=estimator
+    with _opened(node) as tools:
+        # What comes with a bundle; the bundle itself is read from the document as it is, so that a refusal names it.
+        submitted = GateBundle(
+            bundle={}, contents=dict(contents or {}), tool_arguments=tuple(tool_arguments), thread=thread
         )
+        return _gate_there(tools, credential, given, submitted)
 
 
 def claimed(
@@ -189,6 +193,21 @@ def claimed(
     return wrap
 
 
+def _gate_there(
+    tools: Tools, credential: str, given: bytes | str | dict[str, Any], submitted: GateBundle
+) -> GatedClaims:
+    """As the operation `claims.gate` for the agent of the credential, under a trace of its own."""
+    from assay.operations.dispatch import Dispatcher
+    from assay.operations.table import BY_NAME
+
+    operation, dispatch = BY_NAME["claims.gate"], Dispatcher(tools=tools)
+    caller = replace(
+        authenticate(tools, credential, at=tools.clock.now()), trace=new_trace(tools.entropy.token(TRACE_BYTES))
+    )
+    permitted = dispatch.permit(operation, caller)
+    return gate_on_node(dispatch.tools_for(operation, permitted), permitted, given, submitted)
+
+
 def _gate_here(
     given: bytes | str | dict[str, Any],
     policy: ClaimsPolicy | str | None,
@@ -210,21 +229,21 @@ def _gate_here(
 
 
 @contextmanager
-def _opened(node: Tools | Path | str) -> Iterator[tuple[Tools, Estimator | None]]:
+def _opened(node: Tools | Path | str) -> Iterator[Tools]:
     """An open node as it is; a folder is opened for this one call, and takes the writer's place meanwhile.
 
     Its model is opened too, where it has one: a policy may require that it is asked.
     """
     if isinstance(node, Tools):
-        yield node, None
+        yield node
         return
-    from assay.wiring import open_estimator, open_models, open_node
+    from assay.wiring import open_models, open_node, plug_model
 
     with ExitStack() as stack:
         tools, config = stack.enter_context(open_node(Path(node)))
         is_asked = config.models.general is not None
         model = stack.enter_context(open_models(Path(node), config)).general if is_asked else None
-        yield tools, open_estimator(config, model)
+        yield plug_model(tools, config, model)
 
 
 def _bundle_of(

@@ -28,6 +28,7 @@ from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId, parse_tenant_id
 from assay.ports.database import Database
 from assay.ports.plugin import PluginPost
+from assay.wiring._models import open_estimator
 
 if TYPE_CHECKING:  # what only a node with machines pays for
     from assay.ports.model import Model
@@ -120,8 +121,13 @@ def _peers(config: Config, database: Database) -> dict[str, Answerer]:
 
 
 def plug_model(tools: Tools, config: Config, model: "Model | None") -> Tools:
-    """The node with its own model as the plugin that looks at failing rules, where the operator chose that."""
-    if model is None or config.delivery.plugin is not PluginName.LOCAL_MODEL:
+    """The node with its own model as estimator of uncertainty, and where the operator chose that, as the plugin that
+    looks at failing rules.
+    """
+    if model is None:
+        return tools
+    tools = replace(tools, estimator=open_estimator(config, model))
+    if config.delivery.plugin is not PluginName.LOCAL_MODEL:
         return tools
     from assay.adapters.plugins.local_model import LocalModelPlugin  # noqa: PLC0415 - only who chose it pays
 

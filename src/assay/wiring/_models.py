@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # what only a node with machines pays for
     from assay.adapters.inference.bounded import BoundedModel
     from assay.claims.estimate.equivalence import EquivalenceJudge
     from assay.claims.guardian import Guardian
-    from assay.flows.claims.gate_claims import Estimator
+    from assay.flows.claims.estimate import Estimator
     from assay.ports.model import Model
     from assay.ports.validator import Engines
 
@@ -78,19 +78,13 @@ def open_judge(config: Config, model: "Model | None") -> "EquivalenceJudge":
 
 
 def open_estimator(config: Config, model: "Model | None") -> "Estimator | None":
-    """How gates ask this node's own model about a claim, by semantic entropy; None where there is no model."""
-    from assay.claims.bundle import UncertaintyMethod  # noqa: PLC0415 - only who estimates pays
-    from assay.claims.estimate.estimate import Estimate  # noqa: PLC0415 - the same
-    from assay.flows.claims.estimate_uncertainty import estimate_uncertainty  # noqa: PLC0415 - the same
+    """Return what asks this node's own model how uncertain it is; None where there is no model."""
+    from assay.flows.claims.estimate import ModelEstimator  # noqa: PLC0415 - only who estimates pays
 
     if model is None:
         return None
-    judge = open_judge(config, model)
-
-    def estimator(question: str) -> Estimate:
-        return estimate_uncertainty(model, question, UncertaintyMethod.SEMANTIC_ENTROPY, judge=judge)
-
-    return estimator
+    name = str(config.models.general)
+    return ModelEstimator(model, open_judge(config, model), name=name, answers_per_day=config.claims.answers_per_day)
 
 
 def open_general(folder: Path, config: Config, environment: Mapping[str, str]) -> "BoundedModel":

@@ -28,7 +28,7 @@ from assay.adapters.validators.model_generalist import ModelGeneralist
 from assay.claims.bundle import UncertaintyMethod
 from assay.claims.estimate.equivalence import EquivalenceJudge, RuleJudge, VetoedJudge
 from assay.claims.estimate.estimate import Estimate
-from assay.flows.claims.estimate_uncertainty import Sampling, estimate_uncertainty
+from assay.flows.claims.estimate import Sampling, estimate_uncertainty
 from assay.kernel.digest import digest_of
 from assay.kernel.json_text import parse_json
 from assay.ports.model import FinishReason, ModelError, ModelWeightsError

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from random import Random
 
+import msgspec
 import pytest
 
 from assay.claims.errors import SampleError, ScoresError
@@ -26,7 +27,7 @@ from assay.claims.oversight.sample import (
     render_labels,
     verify_sample,
 )
-from assay.flows.claims.calibrate_policy import parse_cases
+from assay.flows.claims.calibrate import LabelledCase, parse_lines
 from assay.identity.risk import RiskTier
 from assay.kernel.digest import digest_of
 from tests.scale import scale
@@ -160,7 +161,7 @@ def test_a_plan_says_shares_and_is_signed_whole() -> None:
 def test_blind_answers_become_lines_that_calibrate_reads() -> None:
     lines = render_labels([(0.2, True), (0.7, False)])
     assert [json.loads(line) for line in lines.splitlines()][1] == {"uncertainty": 0.7, "wrong": True}
-    assert [one.wrong for one in parse_cases(lines.encode().splitlines())] == [False, True]
+    assert [one.wrong for one in msgspec.convert(parse_lines(lines), tuple[LabelledCase, ...])] == [False, True]
 
 
 def _scores(chance: Random, number: int, shift: float = 0.0) -> list[tuple[float, float]]:

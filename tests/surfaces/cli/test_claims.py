@@ -10,7 +10,7 @@ from assay.adapters.keyfile import create_key_file
 from assay.claims.bundle import Decision, GateName
 from assay.claims.finding import Finding, FindingCode
 from assay.claims.signed_policy import split_signed_policy, verify_signed_policy
-from assay.surfaces.cli.claims_text import advice_for
+from assay.operations.shown.claims import advice_for
 from tests.surfaces.cli._claims import EXAMPLES, ClaimsShell, opened_claims_shell
 from tests.surfaces.cli.running import ask
 
@@ -62,13 +62,15 @@ def test_the_second_example_is_deferred_and_names_the_security_team(shell: Claim
     for person, role in (("user:rita", None), ("user:sam", "security_team")):
         (asked,) = told["tickets"]
         assert asked.get("role") == role
-        shown = shell.claims("approve", asked["ticket_id"])
+        shown = shell("review", "show", asked["ticket_id"])
         assert shown.code == 0
         assert "| bundle hash: " + told["bundle_hash"] in shown.out
-        seen = shown.out.rsplit(" ", 1)[1].strip()
-        done = shell.claims("approve", asked["ticket_id"], "--seen", seen, "--reason", "read it", "--json", as_=person)
-        told = done.json["gated"]
-        assert done.code == (0 if role else 1)
+        seen = shell("review", "show", asked["ticket_id"], "--json").json["review"]["ticket"]["shown_hash"]
+        choice = "approve" if role else "resume"
+        answer = ("review", "answer", asked["ticket_id"], choice, "--seen", seen, "--reason", "read it", "--json")
+        done = shell(*answer, session=shell.login(person))
+        assert done.code == 0
+        told = done.json["regated"]["gated"]
     assert told["outcome"]["decision"] == "PUBLISH"
     assert "approved by user:sam" in shell.claims("show", told["bundle_hash"]).out
 
@@ -77,15 +79,15 @@ def test_a_rejection_refuses_and_says_so(shell: ClaimsShell, tmp_path: Path) -> 
     assert shell.claims("attach", EXAMPLES / "paper.txt").code == 0
     told = shell.told("gate", _delete(tmp_path))
     (asked,) = told["tickets"]
-    seen = shell.told("approve", asked["ticket_id"])["ticket"]["shown_hash"]
-    command = ("approve", asked["ticket_id"], "--seen", seen, "--reject")
-    assert shell.claims(*command, "--json", as_="user:otto").refusal == (2, "review.reason_missing")
-    done = shell.claims(*command, "--reason", "never", as_="user:otto")
-    assert done.code == 1
+    seen = shell("review", "show", asked["ticket_id"], "--json").json["review"]["ticket"]["shown_hash"]
+    command, otto = ("review", "answer", asked["ticket_id"], "reject", "--seen", seen), shell.login("user:otto")
+    assert shell(*command, "--json", session=otto).refusal == (2, "review.reason_missing")
+    done = shell(*command, "--reason", "never", session=otto)
+    assert done.code == 0
     assert "REFUSE: it may not be acted on" in done.out
     listed = shell.claims("list")
     assert "REFUSE" in listed.out
-    assert shell.told("list", "--agent", "ai:planner", "--limit", "1")[0]["decision"] == "REFUSE"
+    assert shell.told("list", "--decision", "REFUSE", "--limit", "1")["items"][0]["decision"] == "REFUSE"
 
 
 def test_what_gates_would_say_is_explained_without_a_node(tmp_path: Path) -> None:
@@ -96,18 +98,18 @@ def test_what_gates_would_say_is_explained_without_a_node(tmp_path: Path) -> Non
     assert ask("claims", "explain", FACT).code == 1
     paper = ("https://nature.com/articles/s41586-024-07421-0", EXAMPLES / "paper.txt")
     tried = ("claims", "explain", _delete(tmp_path), "--policy", EXAMPLES / "policy.yaml", "--json")
-    assert ask(*tried).json["findings"][0]["code"] == FindingCode.ABSENT
-    assert ask(*tried, "--evidence", *paper).json["decision"] == "ESCALATE"
+    assert ask(*tried).json["outcome"]["findings"][0]["code"] == FindingCode.ABSENT
+    assert ask(*tried, "--evidence", *paper).json["outcome"]["decision"] == "ESCALATE"
     forged = tmp_path / "forged.yaml"
     signature = f"# assay-policy-key: {'ab' * 32}\n# assay-policy-signature: {'cd' * 64}\n"
     forged.write_text((EXAMPLES / "policy.yaml").read_text() + signature)
     refusal = ask("claims", "explain", WHOLE, "--policy", forged, "--json")
     assert refusal.code == 3
     low = ask("claims", "explain", _delete(tmp_path), "--ceiling", "READ_ONLY", "--evidence", *paper, "--json")
-    assert (low.json["decision"], low.json["stopped_by"]) == ("REFUSE", GateName.SECURITY)
+    assert (low.json["outcome"]["decision"], low.json["outcome"]["stopped_by"]) == ("REFUSE", GateName.SECURITY)
     assert ask("claims", "explain", WHOLE, "--evidence", *paper).code == 0
     other = ask("claims", "explain", WHOLE, "--evidence", paper[0], FACT, "--json")
-    assert other.json["findings"][0]["code"] == FindingCode.CONTENT_MISMATCH
+    assert other.json["outcome"]["findings"][0]["code"] == FindingCode.CONTENT_MISMATCH
 
 
 def test_wrong_input_has_its_own_exit_code(shell: ClaimsShell, tmp_path: Path) -> None:
@@ -115,12 +117,12 @@ def test_wrong_input_has_its_own_exit_code(shell: ClaimsShell, tmp_path: Path) -
     broken = tmp_path / "broken.json"
     broken.write_text('{"id": 1}')
     assert shell.claims("gate", broken, "--json").refusal == (3, "claims.bundle")
-    assert shell.claims("gate", FACT, "--strict", "--json").refusal == (3, "claims.bundle")
+    assert shell.claims("gate", FACT, "--reading", "strict", "--json").refusal == (3, "claims.bundle")
     assert shell.claims("gate", _delete(tmp_path, origin_agent="ai:other"), "--json").refusal == (1, "claims.origin")
     assert shell.claims("show", "sha256:" + "0" * 64, "--json").refusal == (1, "flow.not_found")
-    assert shell.claims("resume", "sha256:" + "0" * 64, "--thread", "t", "--json").refusal == (2, "cli.usage")
+    assert shell.claims("resume", "sha256:" + "0" * 64, "--thread", "t", "--json").refusal == (3, "http.fields")
     assert shell("claims", "gate", str(FACT), "--json").refusal == (1, "identity.not_signed_in")
-    assert shell.claims("estimate", "How deep?", "--json").refusal == (1, "model.unavailable")
+    assert shell.claims("estimate", "How deep?", "--json").refusal == (1, "claims.no_estimator")
 
 
 def test_evidence_arguments_and_questions_come_with_a_bundle(shell: ClaimsShell, tmp_path: Path) -> None:
@@ -176,43 +178,61 @@ def _cases(path: Path, *, count: int = 600) -> Path:
     return path
 
 
-def test_thresholds_are_fitted_and_written_as_a_signed_policy(tmp_path: Path) -> None:
+def test_thresholds_are_fitted_and_drafted_as_a_policy_that_a_release_signs(shell: ClaimsShell, tmp_path: Path) -> None:
     """With what share is deferred for it; too little data gives no threshold, and says so with exit 1."""
-    create_key_file(tmp_path / "k.key")
     cases = _cases(tmp_path / "cases.jsonl")
-    done = ask(
-        "claims", "calibrate", cases, "--key", tmp_path / "k.key", "--output", tmp_path / "fitted.yaml",
-        "--plots", tmp_path / "plots",
-    )  # fmt: skip
+    done = ask("claims", "calibrate", cases)
     assert done.code == 0, done.err
-    assert "deferred is what it costs" in done.out
-    assert "AUROC" in done.out
-    verify_signed_policy(split_signed_policy((tmp_path / "fitted.yaml").read_text()))
-    assert {one.name for one in (tmp_path / "plots").iterdir()} == {"roc.svg", "reliability.svg", "risk_coverage.svg"}
+    assert "deferred is what it costs" in done.err
+    assert "AUROC" in done.err
+    (tmp_path / "fitted.yaml").write_text(done.out)
     again = ask("claims", "calibrate", cases, "--base", tmp_path / "fitted.yaml", "--version", "2", "--json")
     assert 0.5 <= again.json["fitted"]["threshold"] <= 0.8
-    assert again.json["policy_text"] is None
-    (tmp_path / "changed.yaml").write_text(
-        (tmp_path / "fitted.yaml").read_text().replace("window_seconds: 60", "window_seconds: 61")
-    )
+    assert 'version: "2"' in again.json["policy"]
+    drawn = ask("claims", "plot", cases, "--kind", "roc", "--output", tmp_path / "roc.svg")
+    assert (drawn.code, (tmp_path / "roc.svg").read_text()[:4]) == (0, "<svg")
+    create_key_file(tmp_path / "k.key")
+    signed = ask("claims", "policy", "sign", tmp_path / "fitted.yaml", "--key", tmp_path / "k.key").out
+    (tmp_path / "changed.yaml").write_text(signed.replace("window_seconds: 60", "window_seconds: 61"))
     changed = ask("claims", "calibrate", cases, "--base", tmp_path / "changed.yaml", "--json")
     assert changed.error_code == "signature.invalid"
     few = ask("claims", "calibrate", _cases(tmp_path / "few.jsonl", count=10), "--json")
     assert (few.code, few.json["fitted"]["threshold"], few.json["policy"]) == (1, None, None)
     (tmp_path / "odd.jsonl").write_text('{"uncertainty": 2, "wrong": true}\n')
+    assert ask("claims", "calibrate", tmp_path / "odd.jsonl", "--json").error_code == "http.fields"
+    (tmp_path / "odd.jsonl").write_text("{\n")
     assert ask("claims", "calibrate", tmp_path / "odd.jsonl", "--json").error_code == "claims.calibration_line"
+    assert shell.claims("policy", "release", tmp_path / "fitted.yaml", as_="user:olga").code == 0
 
 
-def test_a_policy_that_nobody_signs_is_not_written(shell: ClaimsShell, tmp_path: Path) -> None:
-    """Outside of a node a key has to be named; in its folder it is the node's own, and it releases what it signed."""
-    cases, output = _cases(tmp_path / "cases.jsonl"), tmp_path / "fitted.yaml"
-    refused = ask("claims", "calibrate", cases, "--output", output, "--home", tmp_path)
-    assert (refused.code, output.exists()) == (2, False)
-    assert "nobody signs it" in ask("claims", "calibrate", cases, "--home", tmp_path).out
-    done = shell("claims", "calibrate", str(cases), "--output", str(output))
+def test_a_quote_is_checked_with_a_file_and_with_stored_evidence(shell: ClaimsShell, tmp_path: Path) -> None:
+    (tmp_path / "river.txt").write_text("The river is 30 m deep at the bridge.")
+    quote = ("The river is 30 m deep.", "--quote", "30 m deep at the bridge")
+    found = ask("claims", "check-quote", *quote, "--file", tmp_path / "river.txt")
+    assert (found.code, found.out.splitlines()[1]) == (0, "| The river is 30 m deep at the bridge.")
+    hashed = shell.claims("attach", tmp_path / "river.txt").out.strip()
+    assert shell.claims("check-quote", *quote, "--evidence-hash", hashed).code == 0
+    other = shell.told("check-quote", quote[0], "--quote", "31 m", "--evidence-hash", hashed)
+    assert other["result"] == "not_found"
+    assert shell.claims("check-quote", *quote, "--evidence-hash", "0" * 64).code == 1
+
+
+def test_another_policy_is_explained_to_its_owner(shell: ClaimsShell, tmp_path: Path) -> None:
+    """What would newly be published comes first."""
+    made = json.loads(WHOLE.read_text())
+    made["claims"][0]["uncertainty"]["value"] = 0.8
+    (tmp_path / "unsure.json").write_text(json.dumps(made))
+    shell.claims("attach", EXAMPLES / "paper.txt")
+    assert shell.claims("gate", tmp_path / "unsure.json").code == 1
+    lax = tmp_path / "lax.yaml"
+    lax.write_text('id: lax\nversion: "1"\nuncertainty: {thresholds: {explain_above: 0.9, defer_above: 0.95}}\n')
+    done = shell("claims", "backtest", str(lax))
     assert done.code == 0, done.err
-    verify_signed_policy(split_signed_policy(output.read_text()))
-    assert shell.claims("policy", "release", output, as_="user:olga").code == 0
+    assert "newly published: 1" in done.out
+    assert "DEFER -> PUBLISH" in done.out
+    assert "0 would change" in shell("claims", "backtest").out
+    assert shell("claims", "oversight").out.strip() == "no answers about claims are settled yet"
+    assert "ops_team" in shell("claims", "approvers").out
 
 
 def test_every_finding_that_waits_has_its_advice() -> None:

@@ -54,12 +54,12 @@ def test_each_group_has_its_own_threshold_and_too_little_data_promises_nothing(t
 
 def test_a_loss_is_bounded_by_risk_control(tmp_path: Path) -> None:
     lines: list[dict[str, object]] = [{"losses": [1.0 if n % 2 else 0.05, 0.05, 0.0]} for n in range(200)]
-    done = ask("claims", "conformal", _written(tmp_path / "l.jsonl", lines), "--score", "risk", "--json")
+    done = ask("claims", "risk-control", _written(tmp_path / "l.jsonl", lines), "--json")
     assert (done.code, done.json["place"]) == (0, 1)
     worst = _written(tmp_path / "w.jsonl", [{"losses": [1.0, 1.0]}] * 20)
-    assert ask("claims", "conformal", worst, "--score", "risk").code == 1
+    assert ask("claims", "risk-control", worst).code == 1
     uneven = _written(tmp_path / "u.jsonl", [{"losses": [1.0]}, {"losses": [1.0, 0.5]}])
-    assert ask("claims", "conformal", uneven, "--score", "risk", "--json").error_code == "claims.scores"
+    assert ask("claims", "risk-control", uneven, "--json").error_code == "claims.scores"
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,11 @@ def test_a_calibrator_is_fitted_and_written_and_the_threshold_is_fitted_after_it
     """On other cases than the calibrator saw; what it writes reads back as one that lowers false confidence."""
     rows: list[dict[str, object]] = [{"uncertainty": 0.02, "wrong": n % 4 < 2 and n % 3 != 0} for n in range(600)]
     rows += [{"uncertainty": 0.3, "wrong": n % 4 < 2} for n in range(600)]
-    made = tmp_path / "made.json"
     done = ask(
         "claims", "calibrate", _written(tmp_path / "c.jsonl", rows), "--method", "confidence_score",
-        "--calibrator", kind, made, "--alpha", "0.45", "--json",
+        "--calibrator", kind, "--alpha", "0.45", "--json",
     )  # fmt: skip
     assert done.code in (0, 1), done.err
     assert done.json["fitted"]["n"] == 600
-    fitted: Calibrator = msgspec.json.decode(made.read_bytes(), type=Calibrator)
+    fitted: Calibrator = msgspec.convert(done.json["calibrator"], Calibrator)
     assert calibrated(fitted, 0.98) < 0.9

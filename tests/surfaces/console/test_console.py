@@ -14,7 +14,7 @@ from litestar import Litestar
 from litestar.handlers import HTTPRouteHandler
 from litestar.testing import TestClient
 
-from assay.flows.claims.gate_claims import gate_claims
+from assay.flows.claims.gate_claims import GateBundle, gate
 from assay.flows.ledger.check_report import check_report, parse_report
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.identity.browser import csrf_token
@@ -32,7 +32,7 @@ from assay.surfaces.http.app import create_app
 from assay.surfaces.http.cookies import SESSION_COOKIE
 from assay.surfaces.http.desk import Desk as HttpDesk
 from assay.wiring import load_config
-from tests.acting import issue_api_key
+from tests.acting import caller_of, issue_api_key
 from tests.claims.making import document
 from tests.flows._node import TENANT
 from tests.flows._people import ADMIN, PASSWORD
@@ -102,25 +102,26 @@ def test_claims_are_listed_a_page_at_a_time(visitor: Visitor, monkeypatch: pytes
     made = [f"3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c11{number}" for number in range(5)]
     for one in made:
         given = document(id=one, origin_agent="ai:lister", timestamp=render_instant(desk.start))
-        gate_claims(desk.tools, given, credential=key, at=desk.at(minutes=1))
+        gate(desk.tools, caller_of(desk.tools, key, at=desk.at(minutes=1)), GateBundle(bundle=given))
     visitor.enter("user:olga")
     found: list[str] = []
     place = "/console/claims"
     while True:
         page = visitor.client.get(place).text
         found += re.findall(r">([0-9a-f-]{36})</a>", page)
-        older = re.search(r'href="(/console/claims\?before=\d+)"', page)
+        older = re.search(r'href="(/console/claims\?cursor=[\w=%-]+)"', page)
         if older is None:
             break
         place = older[1]
     assert found == made[::-1]
-    assert "No older bundle" in visitor.client.get("/console/claims?before=1").text
+    assert visitor.client.get("/console/claims?cursor=1").status_code == 422
     # The next page stays with the agent that was asked for.
     first = visitor.client.get("/console/claims?agent=ai:lister").text
-    [older] = re.findall(r'href="(/console/claims[?][^"]*before=[^"]*)"', first)
+    [older] = re.findall(r'href="(/console/claims[?][^"]*cursor=[^"]*)"', first)
     assert re.findall(r">([0-9a-f-]{36})</a>", visitor.client.get(html.unescape(older)).text) == made[2:0:-1]
-    assert "No bundle of this agent" in visitor.client.get("/console/claims?agent=ai:nobody").text
+    assert "No such bundle" in visitor.client.get("/console/claims?agent=ai:nobody").text
     assert visitor.client.get("/console/claims?agent=no+name").status_code == 422
+    assert "No such bundle" in visitor.client.get("/console/claims?decision=ESCALATE").text
 
 
 def test_no_template_has_anything_inline() -> None:

@@ -1,4 +1,4 @@
-"""`/claims` over HTTP: decisions are answers, refusals are problems, and people answer in their own session."""
+"""`/api/v1/claims` over HTTP: decisions are answers, refusals are problems, and people answer in their own session."""
 
 import json
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ class _Served:
         return self.client.post(path, content=json.dumps(body).encode(), headers=headers)
 
     def gate(self, *claims: dict[str, object], **changes: object) -> httpx.Response:
-        return self.post("/claims/gate", {"bundle": self.desk.document(*claims, **changes)})
+        return self.post("/api/v1/claims", {"bundle": self.desk.document(*claims, **changes)})
 
 
 @pytest.fixture(scope="module")
@@ -77,18 +77,18 @@ def test_deferral_is_an_answer_and_the_changed_bundle_takes_its_place(served: _S
     assert "got 32" in deferred.json()["outcome"]["reason"]
     content = b"AUROC,0.79\n"
     headers = {"x-api-key": served.desk.agent, "content-type": "application/octet-stream"}
-    kept = served.client.post("/claims/evidence", content=content, headers=headers)
+    kept = served.client.post("/api/v1/evidence", content=content, headers=headers)
     assert (kept.status_code, kept.json()["evidence_hash"]) == (201, sha256(content).hexdigest())
-    assert served.client.post("/claims/evidence", content=content, headers=headers).status_code == 200
+    assert served.client.post("/api/v1/evidence", content=content, headers=headers).status_code == 200
     whole = {
         **one,
         "evidence_pointers": [{**one["evidence_pointers"][0], "evidence_hash": kept.json()["evidence_hash"]}],
     }
-    path = f"/claims/{deferred.json()['bundle_hash']}/resume"
+    path = f"/api/v1/claims/{deferred.json()['bundle_hash']}/resume"
     resumed = served.post(path, {"bundle": served.desk.document(whole)})
     assert (resumed.status_code, resumed.json()["decision"]) == (201, "PUBLISH")
     refused(served.post(path, {}), 409, "claims.superseded")
-    shown = served.get(f"/claims/{deferred.json()['bundle_hash']}").json()
+    shown = served.get(f"/api/v1/claims/{deferred.json()['bundle_hash']}").json()
     assert shown["successor"] == resumed.json()["bundle_hash"]
 
 
@@ -99,18 +99,19 @@ def test_people_approve_over_http_in_their_own_session(served: _Served) -> None:
     assert gated["decision"] == "ESCALATE"
     (asked,) = gated["tickets"]
     session = served.desk.session("user:otto")
-    question = served.get(f"/claims/approvals/{asked['ticket_id']}", key=session).json()
+    path = f"/api/v1/tickets/{asked['ticket_id']}"
+    question = served.get(path, key=session).json()["ticket"]
     assert gated["bundle_hash"] in question["shown"]
-    answer = {"ticket_id": asked["ticket_id"], "choice": "approve", "seen": question["shown_hash"]}
-    refused(served.post("/claims/approvals", answer), 403, "identity.session_required")
+    answer, path = {"choice": "approve", "seen": question["shown_hash"]}, f"{path}/answers"
+    refused(served.post(path, answer), 403, "identity.session_required")
     key, _ = issue_api_key(served.desk.tools, TENANT, PrincipalId("user:otto"), by=ADMIN, at=served.desk.start)
-    refused(served.post("/claims/approvals", answer, key=key), 403, "identity.session_required")
-    refused(served.post("/claims/approvals", answer, key=served.desk.session("user:sam")), 403, "review.not_eligible")
-    done = served.post("/claims/approvals", answer, key=session)
-    assert (done.status_code, done.json()["gated"]["decision"]) == (201, "PUBLISH")
-    path = f"/claims/{gated['bundle_hash']}/resume"
+    refused(served.post(path, answer, key=key), 403, "identity.session_required")
+    refused(served.post(path, answer, key=served.desk.session("user:sam")), 403, "review.not_eligible")
+    done = served.post(path, answer, key=session)
+    assert (done.status_code, done.json()["regated"]["gated"]["decision"]) == (201, "PUBLISH")
+    path = f"/api/v1/claims/{gated['bundle_hash']}/resume"
     assert served.post(path, {}).json()["decision"] == "PUBLISH"
-    decisions = served.get(f"/claims/{gated['bundle_hash']}").json()["decisions"]
+    decisions = served.get(f"/api/v1/claims/{gated['bundle_hash']}").json()["decisions"]
     assert [one["outcome"]["decision"] for one in decisions] == ["ESCALATE", "PUBLISH"]
     assert len(decisions[-1]["gates"]) == 5
 
@@ -119,44 +120,123 @@ def test_whoever_may_approve_reads_what_is_approved_whatever_their_role_is_calle
     """As on the desk: to others, a reviewer of other questions among them, it is not there."""
     served.desk.add("user:bea", roles=("board",))
     served.desk.add("user:rex", roles=("reviewer",))
-    gated = served.post("/claims/gate", {"bundle": served.desk.document(required_approvals=["board"])}).json()
+    gated = served.post("/api/v1/claims", {"bundle": served.desk.document(required_approvals=["board"])}).json()
     (asked,) = gated["tickets"]
-    path = f"/claims/approvals/{asked['ticket_id']}"
+    path = f"/api/v1/tickets/{asked['ticket_id']}"
     question = served.get(path, key=served.desk.session("user:bea"))
-    assert (question.status_code, question.json()["eligible_roles"]) == (200, ["board"])
+    assert (question.status_code, question.json()["ticket"]["eligible_roles"]) == (200, ["board"])
     assert served.get(path, key=served.desk.session("user:olga")).status_code == 200
     refused(served.get(path, key=served.desk.session("user:rex")), 404, "flow.not_found")
 
 
 def test_what_is_wrong_is_told_as_problems(served: _Served) -> None:
     """Every problem of a bundle with its pointer; another's bundle does not exist for a stranger."""
-    problem = refused(served.post("/claims/gate", {"bundle": {"id": 1, "claims": []}}), 422, "claims.bundle")
+    problem = refused(served.post("/api/v1/claims", {"bundle": {"id": 1, "claims": []}}), 422, "claims.bundle")
     assert {"/id", "/claims"} <= {one["field"] for one in problem["errors"]}
-    refused(served.post("/claims/gate", {"bundle": 3}), 422, "http.fields")
+    refused(served.post("/api/v1/claims", {"bundle": 3}), 422, "http.fields")
     refused(served.gate(origin_agent="ai:other"), 403, "claims.origin")
-    refused(served.post("/claims/gate", {"bundle": {}, "reading": "loose"}), 422, "http.fields")
+    refused(served.post("/api/v1/claims", {"bundle": {}, "reading": "loose"}), 422, "http.fields")
     headers = {"x-api-key": served.desk.agent, "content-type": "text/plain"}
-    refused(served.client.post("/claims/evidence", content=b"x", headers=headers), 415, "http.media_type")
+    refused(served.client.post("/api/v1/evidence", content=b"x", headers=headers), 415, "http.media_type")
     mine = served.gate().json()["bundle_hash"]
     stranger = served.desk.join("ai:other", kind=PrincipalKind.AGENT)
-    for path in (f"/claims/{mine}", f"/claims/sha256:{'0' * 64}"):
+    for path in (f"/api/v1/claims/{mine}", f"/api/v1/claims/sha256:{'0' * 64}"):
         refused(served.get(path, key=stranger), 404, "flow.not_found")
-    assert served.get("/claims", key=stranger).json() == {"bundles": []}
-    refused(served.get("/claims?agent=ai:surveyor", key=stranger), 403, "identity.role")
-    listed = served.get("/claims?limit=1").json()["bundles"]
+    assert served.get("/api/v1/claims", key=stranger).json() == {"items": [], "next": None}
+    refused(served.get("/api/v1/claims?agent=ai:surveyor", key=stranger), 403, "identity.role")
+    listed = served.get("/api/v1/claims?limit=1").json()["items"]
     assert [one["bundle_hash"] for one in listed] == [mine]
 
 
 def test_a_policy_is_released_in_person_and_shown(served: _Served) -> None:
     document = 'id: papers\nversion: "1"\nevidence: {least_confidence: 0.95}\n'
     key, _ = issue_api_key(served.desk.tools, TENANT, PrincipalId("user:olga"), by=ADMIN, at=served.desk.start)
-    refused(served.post("/claims/policies", {"document": document}, key=key), 403, "identity.session_required")
-    refused(served.post("/claims/policies", {"document": document}), 403, "identity.role")
+    refused(served.post("/api/v1/gate-policies", {"document": document}, key=key), 403, "identity.session_required")
+    refused(served.post("/api/v1/gate-policies", {"document": document}), 403, "identity.role")
     session = served.desk.session("user:olga")
-    refused(served.post("/claims/policies", {"document": "id: x"}, key=session), 422, "claims.policy")
-    assert served.post("/claims/policies", {"document": document}, key=session).status_code == 201
-    assert served.post("/claims/policies", {"document": document}, key=session).status_code == 200
-    shown = served.get("/claims/policies").json()
-    assert (shown["active_id"], len(shown["released"])) == ("papers", 1)
+    refused(served.post("/api/v1/gate-policies", {"document": "id: x"}, key=session), 422, "claims.policy")
+    assert served.post("/api/v1/gate-policies", {"document": document}, key=session).status_code == 201
+    assert served.post("/api/v1/gate-policies", {"document": document}, key=session).status_code == 200
+    (listed,) = served.get("/api/v1/gate-policies").json()["items"]
+    shown = served.get("/api/v1/gate-policy").json()
+    assert (shown["policy_id"], shown["in_force"], shown["released"]) == ("papers", True, listed)
     weak = served.gate(claim(evidence_pointers=[pointer(source_confidence=0.9)]))
     assert weak.json()["outcome"]["findings"][0]["code"] == "weak_evidence"
+
+
+def test_a_list_is_filtered_by_decision_agent_and_tier_in_pages(served: _Served) -> None:
+    for number, tier in enumerate((RiskTier.DELETE, RiskTier.DELETE, RiskTier.READ_ONLY, RiskTier.READ_ONLY)):
+        served.gate(served.desk.claim(tier), id=f"5b0d0c1e-6d5c-4a3e-9b57-1f6f0c1d000{number}")
+    whole = served.get("/api/v1/claims").json()["items"]
+    assert [one["decision"] for one in whole] == ["PUBLISH", "PUBLISH", "ESCALATE", "ESCALATE"]
+    for query, places in (
+        ("decision=PUBLISH", (0, 1)),
+        ("decision=ESCALATE", (2, 3)),
+        ("decision=REFUSE", ()),
+        ("tier=DELETE", (2, 3)),
+        ("tier=DELETE&decision=PUBLISH", ()),
+        ("agent=ai:surveyor&tier=READ_ONLY", (0, 1)),
+    ):
+        assert served.get(f"/api/v1/claims?{query}").json() == {"items": [whole[n] for n in places], "next": None}
+    first = served.get("/api/v1/claims?decision=ESCALATE&limit=1").json()
+    assert first["items"] == whole[2:3]
+    rest = served.get(f"/api/v1/claims?decision=ESCALATE&limit=1&cursor={first['next']}").json()
+    assert (rest["items"], rest["next"]) == (whole[3:], None)
+    refused(served.get("/api/v1/claims?decision=MAYBE"), 422, "http.fields")
+
+
+def test_evidence_is_shown_to_its_owner_and_to_those_who_may_see_claims(served: _Served) -> None:
+    kept = served.desk.attach(b"AUROC,0.79\n")
+    path = f"/api/v1/evidence/{kept.evidence_hash}"
+    assert served.get(path).json()["is_erased"] is False
+    content = served.get(f"{path}/content")
+    assert (content.content, content.headers["content-type"]) == (b"AUROC,0.79\n", "application/octet-stream")
+    assert "attachment" in content.headers["content-disposition"]
+    assert served.get(path, key=served.desk.session("user:rita")).status_code == 200
+    stranger = served.desk.join("ai:other", kind=PrincipalKind.AGENT)
+    for name in (path, f"{path}/content", f"/api/v1/evidence/{'0' * 64}"):
+        refused(served.get(name, key=stranger), 404, "flow.not_found")
+
+
+def test_bundles_in_lines_are_decided_one_by_one(served: _Served) -> None:
+    lines = [{"bundle": served.desk.document(id=f"5b0d0c1e-6d5c-4a3e-9b57-1f6f0c1d001{n}")} for n in range(2)]
+    body = "\n".join(map(json.dumps, [*lines, lines[0], {"bundle": {"id": 1}}, {"bundel": {}}]))
+    headers = {"x-api-key": served.desk.agent, "content-type": "application/x-ndjson"}
+    told = served.client.post("/api/v1/claims:bulk", content=body.encode(), headers=headers)
+    found = [json.loads(line) for line in told.text.splitlines()]
+    assert [one["status"] for one in found] == ["recorded", "recorded", "known", "refused", "refused"]
+    assert found[0]["receipt"]["decision"] == "PUBLISH"
+    assert [one["code"] for one in found[3:]] == ["claims.bundle", "http.fields"]
+
+
+def test_a_resume_under_if_match_finds_the_bundle_as_it_was_read(served: _Served) -> None:
+    gated = served.gate(served.desk.claim(RiskTier.DELETE)).json()
+    path = f"/api/v1/claims/{gated['bundle_hash']}"
+    tag = served.get(path).headers["etag"]
+    headers = {"x-api-key": served.desk.agent, "content-type": "application/json", "if-match": tag}
+    assert served.client.post(f"{path}/resume", content=b"{}", headers=headers).status_code == 200
+    served.desk.decide(served.desk.find(gated["tickets"][0]["ticket_id"]), "user:otto")
+    done = served.client.post(f"{path}/resume", content=b"{}", headers=headers)
+    refused(done, 412, "http.precondition")
+
+
+def test_a_policy_is_checked_and_a_bundle_tried_with_nothing_recorded(served: _Served) -> None:
+    head = served.desk.head()
+    bad = served.post("/api/v1/gate-policies/check", {"document": "id: x\nthreat_above: 3\n"}).json()
+    assert (bad["holds"], bool(bad["problems"])) == (False, True)
+    strict = 'id: s\nversion: "1"\nevidence: {least_confidence: 0.99}\n'
+    good = served.post("/api/v1/gate-policies/check", {"document": strict}).json()
+    assert (good["holds"], good["unheld"]) == (True, [])
+    made = served.desk.document()
+    assert served.post("/api/v1/claims/try", {"bundle": made}).json()["outcome"]["decision"] == "PUBLISH"
+    tried = served.post("/api/v1/claims/try", {"bundle": made, "policy": strict}).json()
+    assert tried["outcome"]["findings"][0]["code"] == "weak_evidence"
+    assert served.desk.head() == head
+
+
+def test_a_picture_of_a_calibration_is_svg(served: _Served) -> None:
+    cases = [{"uncertainty": number / 100, "wrong": number > 60} for number in range(100)]
+    drawn = served.post("/api/v1/calibrations/plot", {"cases": cases, "kind": "reliability"})
+    assert (drawn.status_code, drawn.headers["content-type"]) == (200, "image/svg+xml")
+    assert drawn.content.startswith(b"<svg")
+    refused(served.post("/api/v1/calibrations/plot", {"cases": cases[:3]}), 422, "claims.scores")

@@ -114,23 +114,6 @@ def _walk_login(walk: Walk, _whole: Whole) -> None:
     walk.hide("GET /auth/session", csrf_token=_UNREAL)
 
 
-def _walk_claims(walk: Walk, whole: Whole) -> None:
-    get, post = walk.get, walk.post
-    agent, otto = whole.keys["walker"], whole.keys["otto"]
-    post("/claims/evidence", b"AUROC,0.79\n", agent)
-    gated = post("/claims/gate", whole.bundle(9_201, RiskTier.DELETE, "ai:walker"), agent)
-    (asked,) = gated["tickets"]
-    shown = get("/claims/approvals/{ticket_id}", otto, f"/claims/approvals/{asked['ticket_id']}")
-    answer = {"ticket_id": asked["ticket_id"], "choice": "approve", "seen": shown["shown_hash"], "reason": "looked"}
-    post("/claims/approvals", answer, otto)
-    post("/claims/{bundle_hash}/resume", {}, agent, f"/claims/{gated['bundle_hash']}/resume")
-    get("/claims/{bundle_hash}", agent, f"/claims/{gated['bundle_hash']}")
-    get("/claims", agent, "/claims?limit=1")
-    policy = 'id: papers\nversion: "1"\nevidence: {least_confidence: 0.95}\n'
-    post("/claims/policies", {"document": policy}, whole.desk.session("user:olga", minutes=4))
-    get("/claims/policies", agent)
-
-
 def _walk_verdicts(walk: Walk, whole: Whole) -> None:
     get, post, operator = walk.get, walk.post, whole.keys["operator"]
     signed = whole.desk.release(graph_document(rule("r1"), compiled_at="2026-01-02T00:00:00Z")).document
@@ -230,7 +213,6 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, examples.Excha
 _REST = (
     _walk_ledger,
     _walk_login,
-    _walk_claims,
     _walk_verdicts,
     _walk_answers,
     _walk_outcomes,

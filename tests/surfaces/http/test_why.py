@@ -92,8 +92,8 @@ def test_a_risk_tier_and_a_level_are_requirements_too(door: Door) -> None:
     """By the functions with which the gates and the delivery decide."""
     auditor = issue(door.tools, "svc:asker", roles=("auditor",))
     about = {"who": "user:high"}
-    assert "risk_ceiling" not in _unmet(_why(door, auditor, "POST /claims/gate", on="MODIFY", **about))
-    assert _unmet(_why(door, auditor, "POST /claims/gate", on="DELETE", **about))["risk_ceiling"] == (
+    assert "risk_ceiling" not in _unmet(_why(door, auditor, "POST /api/v1/claims", on="MODIFY", **about))
+    assert _unmet(_why(door, auditor, "POST /api/v1/claims", on="DELETE", **about))["risk_ceiling"] == (
         "an admin raises the risk ceiling to DELETE"
     )
     assert "level_floor" in _unmet(_why(door, auditor, "GET /whoami", on="PRAMANA-1", **about))

@@ -162,21 +162,30 @@ class SqlClaimsStore:
     def find_evidence(self, tenant_id: TenantId, sha256: str) -> HeldEvidence | None:
         return self._one(f"{_EVIDENCE} WHERE sha256 = ? AND tenant_id = ?", (sha256, tenant_id), HeldEvidence)
 
-    def evidence_sizes(self, tenant_id: TenantId, hashes: tuple[str, ...]) -> dict[str, int]:
-        sql = (
-            "SELECT size FROM claims_evidence JOIN claims_evidence_content USING (sha256, tenant_id)"
-            " WHERE sha256 = ? AND tenant_id = ?"
-        )
-        asked = ((sha256, self._session.query(sql, (sha256, tenant_id))) for sha256 in hashes)
-        return {sha256: int(rows[0][0]) for sha256, rows in asked if rows}
+    def evidence_states(self, tenant_id: TenantId, hashes: tuple[str, ...]) -> tuple[dict[str, int], frozenset[str]]:
+        sizes: dict[str, int] = {}
+        erased: set[str] = set()
+        for part in in_parts(hashes):
+            rows = self._session.query(
+                "SELECT e.sha256, e.size, c.sha256 FROM claims_evidence AS e"  # noqa: S608 - marks are ours
+                " LEFT JOIN claims_evidence_content AS c ON c.sha256 = e.sha256 AND c.tenant_id = e.tenant_id"
+                f" WHERE e.sha256 IN ({marks(part)}) AND e.tenant_id = ?",
+                (*part, tenant_id),
+            )
+            sizes |= {str(name): int(size) for name, size, held in rows if held is not None}
+            erased |= {str(name) for name, _, held in rows if held is None}
+        return sizes, frozenset(erased)
 
-    def erased_evidence(self, tenant_id: TenantId, hashes: tuple[str, ...]) -> tuple[str, ...]:
-        sql = (
-            "SELECT 1 FROM claims_evidence WHERE sha256 = ? AND tenant_id = ? AND NOT EXISTS"
-            " (SELECT 1 FROM claims_evidence_content AS c WHERE c.sha256 = ? AND c.tenant_id = ?)"
-        )
-        asked = ((sha256, self._session.query(sql, (sha256, tenant_id, sha256, tenant_id))) for sha256 in hashes)
-        return tuple(sha256 for sha256, rows in asked if rows)
+    def contents(self, tenant_id: TenantId, hashes: tuple[str, ...]) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        for part in in_parts(hashes):
+            rows = self._session.query(
+                "SELECT sha256, content FROM claims_evidence_content"  # noqa: S608 - marks are ours
+                f" WHERE sha256 IN ({marks(part)}) AND tenant_id = ?",
+                (*part, tenant_id),
+            )
+            found |= {str(name): bytes(content) for name, content in rows}
+        return found
 
     def erase_content(self, tenant_id: TenantId, sequence_number: int) -> bool:
         erased = self._session.run(

@@ -4,6 +4,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from assay.adapters.sql.parts import marks
 from assay.adapters.sql.rows import Rows
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.ports.claims_store import ReceivedBundle
@@ -15,6 +16,10 @@ _NEWEST = 2**53
 _NOT_CONCLUDED = (
     " AND NOT EXISTS (SELECT 1 FROM root_cause_conclusion AS done"
     " WHERE done.item_id = root_cause.item_id AND done.tenant_id = root_cause.tenant_id)"
+)
+_LATEST_DECISION = (
+    "(SELECT d.decision FROM claims_decision AS d WHERE d.bundle_hash = claims_bundle.bundle_hash"
+    " AND d.tenant_id = claims_bundle.tenant_id ORDER BY d.position DESC LIMIT 1)"
 )
 
 
@@ -35,9 +40,27 @@ class SqlPageStore:
         return self._page(StoredSignal, tenant_id, ("answer_id", answer_id), before, limit)
 
     def bundles(
-        self, tenant_id: TenantId, *, submitted_by: PrincipalId | None = None, before: int | None = None, limit: int
+        self,
+        tenant_id: TenantId,
+        *,
+        submitted_by: PrincipalId | None = None,
+        tier: str | None = None,
+        decisions: tuple[str, ...] = (),
+        before: int | None = None,
+        limit: int,
     ) -> tuple[ReceivedBundle, ...]:
-        return self._page(ReceivedBundle, tenant_id, ("submitted_by", submitted_by), before, limit)
+        chosen = {"submitted_by = ?": submitted_by, "tier = ?": tier}
+        conditions = [sql for sql, value in chosen.items() if value is not None]
+        given: list[object] = [value for value in chosen.values() if value is not None]
+        if decisions:
+            conditions.append(f"{_LATEST_DECISION} IN ({marks(decisions)})")
+            given += decisions
+        where = "".join(f"{one} AND " for one in conditions)
+        return self._rows.all(
+            ReceivedBundle,
+            f"WHERE {where}tenant_id = ? AND sequence_number < ? ORDER BY sequence_number DESC LIMIT ?",
+            (*given, tenant_id, _NEWEST if before is None else before, limit),
+        )
 
     def root_causes(
         self, tenant_id: TenantId, *, open_only: bool = False, before: int | None = None, limit: int

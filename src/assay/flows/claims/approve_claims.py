@@ -13,91 +13,50 @@ from assay.claims.finding import Finding, FindingCode
 from assay.claims.gate import Gate, GateAnswer, GateFacts
 from assay.claims.parse_bundle import parse_bundle
 from assay.claims.policy import ClaimsPolicy, Mode
-from assay.flows.claims.blind_claims import keep_back
 from assay.flows.claims.claims_facts import active_policy, asked_of
 from assay.flows.claims.claims_rows import find_received
 from assay.flows.claims.claims_ticket import bundle_about
 from assay.flows.claims.decide_claims import FINAL, GatedClaims, decide_claims, record_decision
+from assay.flows.claims.show_claims import keep_back
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.claims import ApproverRefusedError, SupersededBundleError
-from assay.flows.identity.authenticate import authenticate_in
-from assay.flows.known import get_ticket
-from assay.flows.review.answer_review import Answered, SignedElsewhere, answer_review
-from assay.flows.review.settle_review import FollowUps
-from assay.flows.review.show_ticket import get_readable
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
-from assay.identity.principal import Principal
 from assay.identity.problem import NAME_FORM
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Error
-from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
-from assay.ports.signer import Signer
 from assay.review.answer import Answer
-from assay.review.draft import Reply
 from assay.review.kind import TicketKind
 from assay.review.settle import Settlement, SettlementState
 from assay.review.ticket import Ticket
 
 
-class AnsweredClaims(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The recorded answer, and the bundle as it stands with it; while that could not be decided, why."""
+class Regated(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The bundle as it was decided again after an answer; without `gated`, `code` and `problem` say why not yet."""
 
-    answered: Answered
+    bundle_hash: Digest
     gated: GatedClaims | None
     code: str | None = None
     problem: str | None = None
 
 
-def answer_claims(
-    tools: Tools,
-    ticket_id: TicketId,
-    reply: Reply,
-    *,
-    credential: str,
-    follow_ups: FollowUps,
-    signing: Signer | SignedElsewhere | None = None,
-    at: Instant,
-) -> AnsweredClaims:
-    """Answer a ticket about a bundle, and gate the bundle again; the answer is durable whatever comes of that.
+def gate_again(tools: Tools, caller: Caller, ticket: Ticket) -> Regated | None:
+    """Gate the bundle of a ticket that was answered; None where the ticket is about something else.
 
-    A ticket about anything else is not there.
+    The answer is durable already, so a failure is returned and not raised: the caller would give the answer again.
     """
-    caller, wanted = tools.database.read(lambda unit: _bundle_asked(unit, ticket_id, credential, at))
-    person = caller.principal
-    answered = answer_review(tools, caller, ticket_id, reply, signing=signing, follow_ups=follow_ups)
-    tenant_id = answered.receipt.tenant_id
+    wanted = bundle_about(ticket)
+    if wanted is None:
+        return None
     try:
-        gated = decide_claims(tools, tenant_id, wanted, at=at)
-        # An answer that can still be undone does not count: until then others' answers are kept back from its giver.
-        seen = tools.database.read(lambda unit: keep_back(unit, tenant_id, gated, person))
-        return AnsweredClaims(answered=answered, gated=seen)
+        gated = decide_claims(tools, caller.tenant_id, wanted, at=caller.at)
+        # An answer that can still be undone does not count: until then others' answers are not shown to its giver.
+        seen = tools.database.read(lambda unit: keep_back(unit, caller.tenant_id, gated, caller.principal))
     except Error as error:
-        # Of any family: the answer is on disk, and whoever hears of a failure would give it again.
-        return AnsweredClaims(answered=answered, gated=None, code=error.code, problem=str(error))
-
-
-def get_claims_ticket(unit: Unit, tenant_id: TenantId, ticket_id: TicketId) -> Ticket:
-    """A ticket about a bundle; others are for the desk that opened them."""
-    ticket = get_ticket(unit, tenant_id, ticket_id)
-    if bundle_about(ticket) is None:
-        raise NotFoundError(f"tenant `{tenant_id}` has no ticket `{ticket_id}` about a bundle")
-    return ticket
-
-
-def get_readable_ticket(unit: Unit, principal: Principal, ticket_id: TicketId) -> Ticket:
-    """Return a ticket about a bundle, for those who may read it on the desk; to others it is not there."""
-    get_claims_ticket(unit, principal.tenant_id, ticket_id)
-    return get_readable(unit, principal.tenant_id, ticket_id, principal)
-
-
-def _bundle_asked(unit: Unit, ticket_id: TicketId, credential: str, at: Instant) -> tuple[Caller, Digest]:
-    caller = authenticate_in(unit, credential, at=at)
-    wanted = bundle_about(get_claims_ticket(unit, caller.tenant_id, ticket_id))
-    assert wanted is not None  # noqa: S101 - a ticket about a bundle has one
-    return caller, wanted
+        return Regated(bundle_hash=wanted, gated=None, code=error.code, problem=str(error))
+    return Regated(bundle_hash=wanted, gated=seen)
 
 
 def require_approver(unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) -> None:

@@ -5,48 +5,66 @@ Nothing is written, and no model and no guardian of an operator is asked.
 """
 
 import dataclasses
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Annotated
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Meta, Struct
 
-from assay.claims.backtest import AlphaCost, Backtest, RecordedCase, Redecided, alpha_costs, redecide, summarise
-from assay.claims.bundle import ClaimBundle
-from assay.claims.gate import GateRules
-from assay.claims.parse_policy import parse_policy
+from assay.claims.backtest import (
+    AlphaCost,
+    Backtest,
+    RecordedCase,
+    Redecided,
+    alpha_costs,
+    is_outside,
+    redecide,
+    summarise,
+)
+from assay.claims.bundle import ClaimBundle, GateName, is_full_hash
+from assay.claims.finding import Finding, FindingCode
+from assay.claims.gate import GateFacts, GateRules
 from assay.claims.policy import ClaimsPolicy, policy_hash
-from assay.claims.signed_policy import split_signed_policy
-from assay.flows.claims.claims_entry import ClaimsDecided
+from assay.flows.claims.calibrate import LabelledCase, parse_lines
+from assay.flows.claims.claims_entry import BundleContext, ClaimsDecided, DecisionFacts
 from assay.flows.claims.claims_facts import active_policy, own_agent
-from assay.flows.claims.recorded_facts import pointer_hashes, recorded_case
-from assay.flows.request import Request
+from assay.flows.claims.output_claims import cited_clauses
+from assay.flows.claims.policies import read_draft
+from assay.flows.request import Moment, Option, Request, parse_moment
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
+from assay.identity.risk import RiskTier
 from assay.kernel.digest import Digest
-from assay.kernel.ids import TenantId
+from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.ports.claims_store import ReceivedBundle, RecordedDecision
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 
-
-class LabelledValue(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How uncertain an answer was said to be, and whether it was wrong."""
-
-    uncertainty: float
-    wrong: bool
+# What these gates looked at is not in the entries of the first release.
+_UNKNOWN_THEN = frozenset({GateName.SECURITY, GateName.ADVERSARIAL, GateName.HUMAN_APPROVAL})
 
 
-class BacktestRequest(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`policy` is the YAML of the policy to try, None the one in force; only decisions from `since` on are looked at.
-
-    With `labelled` cases, the deferral rate that each of `alphas` costs is told.
-    """
-
-    policy: str | None = None
-    since: Instant | None = None
-    labelled: tuple[LabelledValue, ...] = ()
-    alphas: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.2)
+class BacktestPolicy(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    policy: Annotated[
+        str | None,
+        Meta(description="The policy to try, as YAML; else the one in force."),
+        Option(form="text_argument", metavar="[POLICY]"),
+    ] = None
+    since: Annotated[Moment | None, Meta(description="Only decisions from this instant on.")] = None
+    labelled: Annotated[
+        tuple[LabelledCase, ...],
+        Meta(description="Known cases, as `calibrate` takes them: the deferral rate that each alpha costs is told."),
+        Option(form="text", metavar="FILE", read=parse_lines),
+    ] = ()
+    alphas: Annotated[tuple[float, ...], Meta(description="The levels whose cost is told."), Option(flag="--alpha")] = (
+        0.01,
+        0.02,
+        0.05,
+        0.1,
+        0.2,
+    )
 
 
 class BacktestResult(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,21 +76,22 @@ class BacktestResult(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     alphas: tuple[AlphaCost, ...] = ()
 
 
-def backtest_claims(tools: Tools, caller: Caller, request: BacktestRequest) -> BacktestResult:
-    """Decide every recorded bundle again under a policy; only the decision that holds for a bundle is compared.
+def backtest(tools: Tools, caller: Caller, request: BacktestPolicy) -> BacktestResult:
+    """Decide every recorded bundle again under another policy: newly published first, then the other changes.
 
-    Under the policy that a decision was made by, the answer is the same.
+    Nothing is recorded and nobody is asked. Only the decision in force for a bundle is compared; under the policy that
+    it was made by, the answer is the same. Facts that are not on record any more are named.
     """
     return tools.database.read(lambda unit: _backtest(unit, tools, caller.tenant_id, request))
 
 
-def _backtest(unit: Unit, tools: Tools, tenant_id: TenantId, request: BacktestRequest) -> BacktestResult:
+def _backtest(unit: Unit, tools: Tools, tenant_id: TenantId, request: BacktestPolicy) -> BacktestResult:
     policy = _policy(unit, tenant_id, request)
     wanted, same, values = policy_hash(policy), 0, list[float]()
 
     def rows() -> Iterator[Redecided]:
         nonlocal same
-        for case in recorded_cases(unit, tools, tenant_id, since=request.since):
+        for case in recorded_cases(unit, tools, tenant_id, since=parse_moment(request.since)):
             if not case.is_latest:
                 continue
             values.extend(claim.uncertainty.value for claim in case.bundle.claims)
@@ -80,12 +99,12 @@ def _backtest(unit: Unit, tools: Tools, tenant_id: TenantId, request: BacktestRe
             same += is_same
             yield redecide(case, policy, rules=None if is_same else GateRules.SECOND)
 
-    backtest = summarise(rows())
+    found = summarise(rows())
     alphas: tuple[AlphaCost, ...] = ()
     if request.labelled:
         said = [one.uncertainty for one in request.labelled]
         alphas = alpha_costs(said, [one.wrong for one in request.labelled], values, alphas=request.alphas)
-    return BacktestResult(policy_hash=wanted, backtest=backtest, same_policy=same, alphas=alphas)
+    return BacktestResult(policy_hash=wanted, backtest=found, same_policy=same, alphas=alphas)
 
 
 def recorded_cases(
@@ -111,10 +130,10 @@ def _earlier(case: RecordedCase) -> RecordedCase:
     return dataclasses.replace(case, is_latest=False)
 
 
-def _policy(unit: Unit, tenant_id: TenantId, request: BacktestRequest) -> ClaimsPolicy:
+def _policy(unit: Unit, tenant_id: TenantId, request: BacktestPolicy) -> ClaimsPolicy:
     if request.policy is None:
         return active_policy(unit, tenant_id)
-    return parse_policy(split_signed_policy(request.policy).document)
+    return read_draft(request.policy)
 
 
 def _told(decision: RecordedDecision) -> ClaimsDecided:
@@ -126,6 +145,85 @@ def _told(decision: RecordedDecision) -> ClaimsDecided:
 
 def _contents(unit: Unit, tenant_id: TenantId, row: ReceivedBundle) -> dict[str, bytes]:
     hashes = pointer_hashes(msgspec.json.decode(row.text, type=ClaimBundle))
-    sizes = unit.claims.evidence_sizes(tenant_id, tuple(sorted(hashes))) if hashes else {}
-    found = {one: unit.claims.find_evidence(tenant_id, one) for one in sizes}
-    return {one: held.content for one, held in found.items() if held is not None and held.content is not None}
+    return unit.claims.contents(tenant_id, tuple(sorted(hashes))) if hashes else {}
+
+
+def pointer_hashes(bundle: ClaimBundle) -> frozenset[str]:
+    """The whole hashes that a bundle points at."""
+    hashes = (pointer.evidence_hash for claim in bundle.claims for pointer in claim.evidence_pointers)
+    return frozenset(one for one in hashes if one is not None and is_full_hash(one))
+
+
+def recorded_case(
+    row: ReceivedBundle, told: ClaimsDecided, contents: Mapping[str, bytes], *, own_agent: PrincipalId
+) -> RecordedCase:
+    """A decision with the facts it rested on; `contents` is evidence of the bundle that is kept here, by hash."""
+    bundle = msgspec.json.decode(row.text, type=ClaimBundle)
+    context = msgspec.json.decode(row.context, type=BundleContext)
+    known = told.facts
+    held = pointer_hashes(bundle) & contents.keys() if known is UNSET else frozenset(known.held or ())
+    gone = tuple(f"the content of {one}, which was erased" for one in sorted(held - contents.keys()))
+    facts = GateFacts(
+        now=told.outcome.decided_at,
+        submitter=row.submitted_by,
+        risk_ceiling=RiskTier.PRIVILEGE,
+        estimates=context.estimates,
+        questions=context.questions,
+        contents=_by_source(bundle, {one: contents[one] for one in held & contents.keys()}),
+        tool_arguments=context.tool_arguments,
+        audit_recorded=True,
+        asked_by=context.asked_by or None,
+        seen=cited_clauses(bundle) if row.submitted_by == own_agent else frozenset(),
+        passages=context.passages or {},
+        rules=GateRules.FIRST,
+    )
+    case = RecordedCase(bundle=bundle, facts=facts, outcome=told.outcome, missing=gone)
+    case = _known_then(case, known) if known is not UNSET else _unknown_then(case)
+    unavailable = (one.gate for one in told.outcome.answers if _is_unavailable(one.findings))
+    evidence = (GateName.EVIDENCE,) if gone else ()
+    return dataclasses.replace(case, as_recorded=case.as_recorded.union(unavailable, evidence))
+
+
+def _known_then(case: RecordedCase, known: DecisionFacts) -> RecordedCase:
+    facts = dataclasses.replace(
+        case.facts,
+        risk_ceiling=known.risk_ceiling,
+        recent_bundles=known.recent_bundles or 0,
+        session=known.session or (),
+        approvers=known.approvers or {},
+        approvals=known.approvals or (),
+        approvals_due_at=known.approvals_due_at or None,
+        resumptions=known.resumptions or (),
+        erased=frozenset(known.erased or ()),
+        rules=GateRules(known.rules),
+    )
+    return dataclasses.replace(case, facts=facts, threat=known.threat or None)
+
+
+def _unknown_then(case: RecordedCase) -> RecordedCase:
+    """A decision of the first release: what its later gates looked at is taken as they answered."""
+    if is_outside(case.outcome):
+        return case
+    asked = {one.gate for one in case.outcome.answers}
+    told = tuple(f"what the {gate} looked at" for gate in sorted(_UNKNOWN_THEN))
+    return dataclasses.replace(case, as_recorded=_UNKNOWN_THEN & asked, missing=(*case.missing, *told))
+
+
+def _is_unavailable(findings: tuple[Finding, ...]) -> bool:
+    return any(one.code in (FindingCode.UNAVAILABLE, FindingCode.FAULT) for one in findings)
+
+
+def _by_source(bundle: ClaimBundle, contents: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Contents as gates are given them: by source, and by source and hash where a source has several."""
+    pointers = {
+        (pointer.source, pointer.evidence_hash)
+        for claim in bundle.claims
+        for pointer in claim.evidence_pointers
+        if pointer.evidence_hash in contents
+    }
+    times = Counter(source for source, _ in pointers)
+    return {
+        source if times[source] == 1 else f"{source}#{hashed}": contents[hashed]
+        for source, hashed in sorted(pointers)
+        if hashed is not None
+    }

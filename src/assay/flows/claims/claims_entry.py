@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from assay.claims.approve import Approval
 from assay.claims.bundle import ClaimBundle, bundle_hash, render_bundle
-from assay.claims.decide import Outcome, gate_bundles
+from assay.claims.decide import Outcome
 from assay.claims.estimate.estimate import Estimate
 from assay.claims.gate import GateAnswer, Resumption
 from assay.claims.guardian import ThreatReport
@@ -56,7 +56,7 @@ class BundleReceived(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The body of a `claims.received` entry: the bundle as it came, before any gate was asked."""
 
     bundle_hash: Digest
-    bundle: dict[str, Any]
+    bundle: dict[str, Any] | ClaimBundle
     submitted_by: PrincipalId
     thread: str | None
     resumes: Digest | None
@@ -109,7 +109,7 @@ class ClaimsDecided(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     position: int
     outcome: Outcome
     left_out: int
-    gates: tuple[dict[str, Any], ...]
+    gates: tuple[Any, ...]
     tickets: tuple[AskedTicket, ...] = ()
     approvals: tuple[str, ...] = ()
     turn: Turn | UnsetType = UNSET
@@ -170,14 +170,17 @@ def received_row(
     )
 
 
-def received_entry(tenant_id: TenantId, row: ReceivedBundle) -> Draft:
+def received_entry(
+    tenant_id: TenantId, row: ReceivedBundle, bundle: ClaimBundle | None = None, context: BundleContext | None = None
+) -> Draft:
+    """The entry of a row; `bundle` and `context` are what its texts were rendered from, where they are at hand."""
     body = BundleReceived(
         bundle_hash=row.bundle_hash,
-        bundle=msgspec.json.decode(row.text),
+        bundle=msgspec.json.decode(row.text) if bundle is None else bundle,
         submitted_by=row.submitted_by,
         thread=row.thread,
         resumes=row.resumes,
-        context=msgspec.json.decode(row.context, type=BundleContext),
+        context=msgspec.json.decode(row.context, type=BundleContext) if context is None else context,
     )
     news: dict[str, JsonValue] = {"bundle_hash": row.bundle_hash, "bundle_id": row.bundle_id, "tier": row.tier}
     return _entry(tenant_id, EntryKind.CLAIMS_RECEIVED, body, row.bundle_hash, news, at=row.received_at)
@@ -218,12 +221,6 @@ def policy_entry(tenant_id: TenantId, policy: ReleasedClaimsPolicy) -> Draft:
     )
     news: dict[str, JsonValue] = {"policy_id": policy.policy_id, "version": policy.version}
     return _entry(tenant_id, EntryKind.CLAIMS_POLICY, body, policy.policy_id, news, at=policy.released_at)
-
-
-def gate_documents(bundle: ClaimBundle, outcome: Outcome) -> tuple[dict[str, Any], ...]:
-    """Each gate's decision as a bundle with one DECISION claim."""
-    bundles = gate_bundles(bundle, outcome, node_agent=CLAIMS_SERVICE)
-    return tuple(msgspec.json.decode(render_bundle(one)) for one in bundles)
 
 
 def bounded_outcome(outcome: Outcome) -> tuple[Outcome, int]:

@@ -4,10 +4,12 @@ rows + principal + desk + evidence -> Case(bundle, policy, facts, what it rests 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import replace as with_fields
 from datetime import timedelta
 from hashlib import sha256
+from types import MappingProxyType
 
 import msgspec
 from msgspec import UNSET
@@ -17,12 +19,17 @@ from assay.claims.approve import Approval
 from assay.claims.bundle import ClaimBundle, HumanDecision, is_full_hash
 from assay.claims.gate import GateFacts, Resumption
 from assay.claims.parse_bundle import parse_bundle
-from assay.claims.policy import DEFAULT_POLICY, ApprovalPolicy, ClaimsPolicy
+from assay.claims.policy import DEFAULT_POLICY, ApprovalNeed, ApprovalPolicy, ClaimsPolicy
 from assay.claims.risk import approval_needs
-from assay.flows.claims.claims_approvers import count_approvers
 from assay.flows.claims.claims_entry import AskedTicket, BundleContext, ClaimsDecided
-from assay.flows.claims.claims_policy import read_claims_policy
-from assay.flows.claims.claims_rows import decided_rows, find_active_policy, find_received, recent_turns
+from assay.flows.claims.claims_rows import (
+    Turns,
+    decided_rows,
+    find_active_policy,
+    find_received,
+    load_turns,
+    read_claims_policy,
+)
 from assay.flows.claims.claims_ticket import bundle_about
 from assay.flows.claims.output_claims import cited_clauses
 from assay.flows.errors import NotFoundError
@@ -33,11 +40,12 @@ from assay.flows.review.check_answer import desk_key_ring, verified_answers
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal, PrincipalKind
 from assay.identity.risk import RiskTier
+from assay.kernel.canonical import canonical_json
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.key import KeyRing
-from assay.ports.claims_store import ReceivedBundle
+from assay.ports.claims_store import ReceivedBundle, RecordedDecision
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.review.answer import Answer
@@ -50,6 +58,11 @@ MOST_EVIDENCE = 64 * 1024 * 1024
 # Within this time the bundles that name no thread, or the same, are one session.
 _SESSION = timedelta(hours=1)
 _SESSION_BUNDLES = 50
+# Beyond the number of every entry.
+_NOT_RECEIVED = 2**53 - 1
+
+# A decision as it is stored, and what its entry says.
+Recorded = tuple[RecordedDecision, ClaimsDecided]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +88,21 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
+    """`known` is the decision in force, if there is one; `turns` are those of the agent in the rate's window."""
+
     row: ReceivedBundle
     bundle: ClaimBundle
     context: BundleContext
     standing: Standing
     facts: GateFacts
+    turns: Turns
+    known: Recorded | None = None
+
+    def with_context(self, context: BundleContext) -> "Case":
+        """The same case with what this node computed itself."""
+        facts = with_fields(self.facts, estimates=context.estimates, questions=context.questions)
+        row = replace(self.row, context=canonical_json(context))
+        return with_fields(self, row=row, context=context, facts=facts)
 
 
 def active_policy(unit: Unit, tenant_id: TenantId) -> ClaimsPolicy:
@@ -95,20 +118,87 @@ def load_case(unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *, 
         raise NotFoundError(f"tenant `{tenant_id}` has no bundle `{wanted}`")
     bundle = parse_bundle(row.text)
     context = msgspec.json.decode(row.context, type=BundleContext)
-    standing = load_standing(unit, tools, tenant_id, row, at=at)
-    facts = GateFacts(
+    standing, turns, decisions = load_standing(unit, tools, tenant_id, row, at=at)
+    facts = _facts(unit, tools, tenant_id, row, bundle, context, standing, turns, at=at)
+    known = decisions[-1] if decisions else None
+    return Case(row=row, bundle=bundle, context=context, standing=standing, facts=facts, turns=turns, known=known)
+
+
+def load_new_case(
+    unit: Unit,
+    tools: Tools,
+    submitter: Principal,
+    row: ReceivedBundle,
+    bundle: ClaimBundle,
+    context: BundleContext,
+    *,
+    contents: Mapping[str, bytes],
+    at: Instant,
+) -> Case:
+    """All that the chain is given about a bundle that is not received yet; `contents` is evidence that comes with it.
+
+    INVARIANT: nothing was decided, asked or answered about it before, which the ledger itself says.
+    """
+    tenant_id = submitter.tenant_id
+    if decided_rows(unit, tenant_id, row.bundle_hash):
+        raise DamagedRecordError(f"expected the row of bundle `{row.bundle_hash}`, which was decided, got none")
+    policy = active_policy(unit, tenant_id)
+    turns = _turns(unit, tenant_id, row, policy, at)
+    standing = Standing(
+        policy=policy,
+        ceiling=ceiling_of(unit, submitter, at),
+        approvals=(),
+        resumptions=(),
+        due_at=None,
+        position=0,
+        open_tickets=(),
+        deferrals=frozenset(),
+        is_superseded=False,
+        has_turn=False,
+        has_room=turns.recent < policy.rate.bundles,
+    )
+    facts = _facts(unit, tools, tenant_id, row, bundle, context, standing, turns, contents=contents, at=at)
+    return Case(row=row, bundle=bundle, context=context, standing=standing, facts=facts, turns=turns)
+
+
+def is_case_current(unit: Unit, case: Case, submitter: Principal, *, at: Instant) -> bool:
+    """Whether a case of a new bundle is still as it was read: the bundle is new, and nothing it rests on changed."""
+    tenant_id, standing = submitter.tenant_id, case.standing
+    return (
+        unit.claims.find_bundle(tenant_id, case.row.bundle_hash) is None
+        and active_policy(unit, tenant_id) == standing.policy
+        and ceiling_of(unit, submitter, at) == standing.ceiling
+        and _turns(unit, tenant_id, case.row, standing.policy, at) == case.turns
+    )
+
+
+def _facts(
+    unit: Unit,
+    tools: Tools,
+    tenant_id: TenantId,
+    row: ReceivedBundle,
+    bundle: ClaimBundle,
+    context: BundleContext,
+    standing: Standing,
+    turns: Turns,
+    *,
+    contents: Mapping[str, bytes] = MappingProxyType({}),
+    at: Instant,
+) -> GateFacts:
+    held, erased = _evidence(unit, tenant_id, bundle, contents)
+    return GateFacts(
         now=at,
         submitter=row.submitted_by,
         risk_ceiling=standing.ceiling,
         # What had its turn is not counted again: people may take longer to approve it than a window lasts.
-        recent_bundles=0 if standing.has_turn else _recent(unit, tenant_id, row, standing.policy, at),
+        recent_bundles=0 if standing.has_turn else turns.recent,
         estimates=context.estimates,
         questions=context.questions,
-        contents=_contents(unit, tenant_id, bundle),
-        erased=_erased(unit, tenant_id, bundle),
+        contents=held,
+        erased=erased,
         tool_arguments=context.tool_arguments,
         session=_session(unit, tenant_id, row),
-        # It is in the ledger, or it would not be here.
+        # It is in the ledger, or gets there in the commit of this decision: nobody is told of it before.
         audit_recorded=True,
         approvals=standing.approvals,
         approvals_due_at=standing.due_at,
@@ -124,20 +214,24 @@ def load_case(unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *, 
             at=at,
         ),
     )
-    return Case(row=row, bundle=bundle, context=context, standing=standing, facts=facts)
 
 
-def load_standing(unit: Unit, tools: Tools, tenant_id: TenantId, row: ReceivedBundle, *, at: Instant) -> Standing:
+def load_standing(
+    unit: Unit, tools: Tools, tenant_id: TenantId, row: ReceivedBundle, *, at: Instant
+) -> tuple[Standing, Turns, tuple[Recorded, ...]]:
     """Answers are believed only with the signatures they were given under."""
     policy = active_policy(unit, tenant_id)
-    decisions = asked_of(unit, tenant_id, row.bundle_hash)
+    rows = decided_rows(unit, tenant_id, row.bundle_hash)
+    decisions = [told for _, told in rows]
+    turns = _turns(unit, tenant_id, row, policy, at)
     # The ring is read anew each time, which only answers are worth.
     ring = desk_key_ring(unit, tools.founder) if any(told.tickets for told in decisions) else KeyRing()
     asked: list[tuple[Ticket, tuple[Answer, ...], ClaimsDecided]] = []
     for told in decisions:
         tickets = (get_ticket(unit, tenant_id, one.ticket_id) for one in told.tickets)
         asked += [(ticket, verified_answers(unit, ticket, ring), told) for ticket in tickets]
-    return Standing(
+    settled = {ticket.id: unit.review.find_settlement(tenant_id, ticket.id) is not None for ticket, _, _ in asked}
+    standing = Standing(
         policy=policy,
         ceiling=_submitter_ceiling(unit, tools, tenant_id, row.submitted_by, at),
         approvals=_gathered(
@@ -156,21 +250,17 @@ def load_standing(unit: Unit, tools: Tools, tenant_id: TenantId, row: ReceivedBu
         ),
         due_at=min(_due(unit, [ticket for ticket, _, _ in asked], at), default=None),
         position=len(decisions),
-        open_tickets=tuple(
-            one
-            for told in decisions
-            for one in told.tickets
-            if unit.review.find_settlement(tenant_id, one.ticket_id) is None
-        ),
+        open_tickets=tuple(one for told in decisions for one in told.tickets if not settled[one.ticket_id]),
         deferrals=frozenset(
             (told.outcome.policy_hash, None if told.outcome.stop is None else told.outcome.stop.findings_hash)
             for ticket, _, told in asked
-            if ticket.kind is TicketKind.DEFERRAL and unit.review.find_settlement(tenant_id, ticket.id) is None
+            if ticket.kind is TicketKind.DEFERRAL and not settled[ticket.id]
         ),
         is_superseded=unit.claims.find_successor(tenant_id, row.bundle_hash) is not None,
         has_turn=any(told.turn is not UNSET for told in decisions),
-        has_room=_recent(unit, tenant_id, row, policy, at) < policy.rate.bundles,
+        has_room=turns.recent < policy.rate.bundles,
     )
+    return standing, turns, rows
 
 
 def asked_of(unit: Unit, tenant_id: TenantId, wanted: Digest) -> tuple[ClaimsDecided, ...]:
@@ -191,7 +281,7 @@ def _submitter_ceiling(
     if found is None and submitter == own_agent(tools):
         is_fired = load_switch(unit.registry, tenant_id, tools.delivery.service).is_fired
         return RiskTier.READ_ONLY if is_fired else RiskTier.PRIVILEGE
-    return ceiling_of(unit, get_principal(unit, tenant_id, submitter), at)
+    return ceiling_of(unit, found or get_principal(unit, tenant_id, submitter), at)
 
 
 def ceiling_of(unit: Unit, principal: Principal, at: Instant) -> RiskTier | None:
@@ -283,13 +373,13 @@ def _is_answer_held(unit: Unit, ticket: Ticket, at: Instant) -> bool:
     return any(held.ticket_id == ticket.id for held in unit.desk.held_until(ticket.tenant_id, at))
 
 
-def _recent(unit: Unit, tenant_id: TenantId, row: ReceivedBundle, policy: ClaimsPolicy, at: Instant) -> int:
+def _turns(unit: Unit, tenant_id: TenantId, row: ReceivedBundle, policy: ClaimsPolicy, at: Instant) -> Turns:
     """How many had their turn in the window up to now: what came too fast waits, and takes its turn when there is room.
 
     A turn is taken with a decision, not with the sending: whoever sent too much cannot have it all gated at once later.
     """
     since = Instant(at - timedelta(seconds=policy.rate.window_seconds))
-    return recent_turns(unit, tenant_id, row.submitted_by, since=since)
+    return load_turns(unit, tenant_id, row.submitted_by, since=since)
 
 
 def _session(unit: Unit, tenant_id: TenantId, row: ReceivedBundle) -> tuple[RiskTier, ...]:
@@ -301,7 +391,7 @@ def _session(unit: Unit, tenant_id: TenantId, row: ReceivedBundle) -> tuple[Risk
             row.submitted_by,
             row.thread,
             since=Instant(row.received_at - _SESSION),
-            before=row.sequence_number,
+            before=row.sequence_number or _NOT_RECEIVED,
             limit=_SESSION_BUNDLES,
             any_thread=any_thread,
         )
@@ -310,35 +400,68 @@ def _session(unit: Unit, tenant_id: TenantId, row: ReceivedBundle) -> tuple[Risk
     return tiers(any_thread=False) or tiers(any_thread=True)
 
 
-def _erased(unit: Unit, tenant_id: TenantId, bundle: ClaimBundle) -> frozenset[str]:
-    """Evidence of the bundle that was erased: a gate must know, or erasing an attack would let the bundle pass."""
-    hashes = {one.evidence_hash for claim in bundle.claims for one in claim.evidence_pointers} - {None}
-    return frozenset(unit.claims.erased_evidence(tenant_id, tuple(sorted(one for one in hashes if one))))
+def _evidence(
+    unit: Unit, tenant_id: TenantId, bundle: ClaimBundle, given: Mapping[str, bytes]
+) -> tuple[dict[str, bytes], frozenset[str]]:
+    """What is held of the bundle's evidence, by source, and the hashes of what was erased.
 
+    A source with several hashes is distinguished by them. `given` is evidence by hash that comes with the bundle. A
+    gate must know what was erased: else erasing an attack would let the bundle pass.
 
-def _contents(unit: Unit, tenant_id: TenantId, bundle: ClaimBundle) -> dict[str, bytes]:
-    """What is kept here of the evidence, by source; a source with several hashes is told apart by them.
-
-    INVARIANT: nothing that is kept is left out. A source that is written like another one with its hash does not take
+    INVARIANT: nothing that is held is left out. A source that is written like another one with its hash does not take
     that one's place: guardians read both, and the evidence gate refuses what then is not its content.
     """
     pointers = {
         (pointer.source, pointer.evidence_hash)
         for claim in bundle.claims
         for pointer in claim.evidence_pointers
-        if pointer.evidence_hash is not None and is_full_hash(pointer.evidence_hash)
+        if pointer.evidence_hash is not None
     }
-    sizes = unit.claims.evidence_sizes(tenant_id, tuple(sorted({hashed for _, hashed in pointers})))
-    if sum(sizes.values()) > MOST_EVIDENCE:
-        raise EvidenceSizeError(f"expected at most {MOST_EVIDENCE} bytes of evidence, got {sum(sizes.values())}")
-    times = Counter(source for source, _ in pointers)
-    found: dict[str, bytes] = {}
-    for source, hashed in sorted(pointers):
-        held = unit.claims.find_evidence(tenant_id, hashed) if hashed in sizes else None
-        if held is None or held.content is None:
-            continue
-        if sha256(held.content).hexdigest() != hashed:
+    hashes = {hashed for _, hashed in pointers}
+    sizes, erased = unit.claims.evidence_states(tenant_id, tuple(sorted(hashes))) if hashes else ({}, frozenset())
+    wanted = {hashed: size for hashed, size in sizes.items() if is_full_hash(hashed)}
+    if sum(wanted.values()) > MOST_EVIDENCE:
+        raise EvidenceSizeError(f"expected at most {MOST_EVIDENCE} bytes of evidence, got {sum(wanted.values())}")
+    contents = {**given, **(unit.claims.contents(tenant_id, tuple(wanted)) if wanted else {})}
+    for hashed, content in contents.items():
+        if sha256(content).hexdigest() != hashed:
             raise DamagedRecordError(f"expected content with the hash {hashed}, got another")
-        place = source if times[source] == 1 and source not in found else f"{source}#{hashed}"
-        found[place] = held.content
-    return found
+    full = sorted((source, hashed) for source, hashed in pointers if is_full_hash(hashed))
+    times = Counter(source for source, _ in full)
+    found: dict[str, bytes] = {}
+    for source, hashed in full:
+        if hashed in contents:
+            place = source if times[source] == 1 and source not in found else f"{source}#{hashed}"
+            found[place] = contents[hashed]
+    return found, erased
+
+
+def count_approvers(
+    unit: Unit, tenant_id: TenantId, needs: Iterable[ApprovalNeed], *, parties: tuple[str, ...] = (), at: Instant
+) -> dict[str, int]:
+    """Count who may answer for each role, or for the person who is named; machines and `parties` may not."""
+    names = [need.role for need in needs]
+    if not names:
+        return {}
+    people = [one for one in unit.identity.principals_with(tenant_id, names) if _may_answer(one, parties, at)]
+    return {name: sum(name in one.roles or name == one.id for one in people) for name in names}
+
+
+def find_unheld(unit: Unit, tenant_id: TenantId, policy: ClaimsPolicy, *, at: Instant) -> tuple[ApprovalNeed, ...]:
+    """The needs of a policy that too few people could meet now, each role once with how many are missing."""
+    needs = needs_of(policy)
+    found = count_approvers(unit, tenant_id, needs, at=at)
+    short = ((need.role, need.people - found[need.role]) for need in needs)
+    return tuple(ApprovalNeed(role=role, people=people) for role, people in short if people > 0)
+
+
+def needs_of(policy: ClaimsPolicy) -> tuple[ApprovalNeed, ...]:
+    """Each role that a policy asks for, once, with the most people that any tier asks for."""
+    needed: dict[str, int] = {}
+    for need in (need for row in policy.approvals.by_tier for need in row.needs):
+        needed[need.role] = max(needed.get(need.role, 0), need.people)
+    return tuple(ApprovalNeed(role=role, people=people) for role, people in sorted(needed.items()))
+
+
+def _may_answer(one: Principal, parties: tuple[str, ...], at: Instant) -> bool:
+    return one.is_person() and one.is_active(at) and one.id not in parties

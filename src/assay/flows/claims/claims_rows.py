@@ -4,8 +4,17 @@ row -> the entry that it names -> the body that it must have come from | store.d
 rows of a bundle, turns of an agent -> as many, and as late, as the ledger itself says: one that is gone is missed
 """
 
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
 import msgspec
 
+from assay.claims.bundle import bundle_hash
+from assay.claims.parse_bundle import parse_bundle
+from assay.claims.parse_policy import parse_policy
+from assay.claims.policy import ClaimsPolicy
+from assay.claims.risk import highest_tier
 from assay.flows.claims.claims_entry import BundleContext, ClaimsDecided, Turn, policy_entry, received_entry
 from assay.flows.ledger.in_force import require_newest
 from assay.identity.principal import Principal
@@ -17,6 +26,7 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.claims_store import ReceivedBundle, RecordedDecision, ReleasedClaimsPolicy, TakenTurn
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
+from assay.ports.ledger_store import StoredEntry
 
 
 def find_received(unit: Unit, tenant_id: TenantId, wanted: Digest) -> ReceivedBundle | None:
@@ -34,6 +44,12 @@ def is_asker(row: ReceivedBundle, viewer: Principal | None) -> bool:
     if viewer is None:
         return False
     return msgspec.json.decode(row.context, type=BundleContext).asked_by == viewer.id
+
+
+@lru_cache(maxsize=16)
+def read_claims_policy(document: str) -> ClaimsPolicy:
+    """A released policy, parsed once: the same text gives the same policy."""
+    return parse_policy(document)
 
 
 def find_active_policy(unit: Unit, tenant_id: TenantId) -> ReleasedClaimsPolicy | None:
@@ -59,16 +75,46 @@ def decided_rows(unit: Unit, tenant_id: TenantId, wanted: Digest) -> tuple[tuple
     return tuple((row, _decided(unit, tenant_id, row, position)) for position, row in enumerate(rows, 1))
 
 
-def recent_turns(unit: Unit, tenant_id: TenantId, agent: PrincipalId, *, since: Instant) -> int:
-    """How many bundles of an agent had their turn after `since`: the difference of two positions, not a count of rows.
+def verify_listed(
+    unit: Unit, tenant_id: TenantId, rows: Sequence[ReceivedBundle], decisions: Sequence[RecordedDecision]
+) -> None:
+    """Raise where a row of a page, or a latest decision, differs from its entry; all entries come with one query."""
+    numbers = [*(one.sequence_number for one in rows), *(one.sequence_number for one in decisions)]
+    entries = unit.ledger.find_entries(tenant_id, numbers)
+    for row in rows:
+        entry = _held_entry(entries.get(row.sequence_number), row.sequence_number, EntryKind.CLAIMS_RECEIVED)
+        is_same = received_entry(tenant_id, row).body == bytes(entry.body) and row.received_at == entry.timestamp
+        _require_same(is_same and _is_summary(row), row.sequence_number)
+    for decision in decisions:
+        entry = _held_entry(entries.get(decision.sequence_number), decision.sequence_number, EntryKind.CLAIMS_DECIDED)
+        _compare_decision(decision, bytes(entry.body), decision.position)
+
+
+def _is_summary(row: ReceivedBundle) -> bool:
+    """Whether the columns beside the bundle's text are what the bundle says."""
+    bundle = parse_bundle(row.text)
+    return (row.bundle_hash, row.bundle_id, row.tier) == (bundle_hash(bundle), bundle.id, str(highest_tier(bundle)))
+
+
+class Turns(NamedTuple):
+    """The turns of an agent: the position of the latest, and how many were taken in a window."""
+
+    last: int
+    recent: int
+
+
+def load_turns(unit: Unit, tenant_id: TenantId, agent: PrincipalId, *, since: Instant) -> Turns:
+    """Count the turns of an agent after `since`: the difference of two positions, not a count of rows.
 
     So a row that was deleted in between is still counted.
     """
     latest = find_latest_turn(unit, tenant_id, agent)
-    if latest is None or latest.taken_at <= since:
-        return 0
+    if latest is None:
+        return Turns(0, 0)
+    if latest.taken_at <= since:
+        return Turns(latest.position, 0)
     before = _held(unit, tenant_id, unit.claims.turn_before(tenant_id, agent, since))
-    return latest.position - (0 if before is None else before.position)
+    return Turns(latest.position, latest.position - (0 if before is None else before.position))
 
 
 def find_latest_turn(unit: Unit, tenant_id: TenantId, agent: PrincipalId) -> TakenTurn | None:
@@ -92,7 +138,10 @@ def _held(unit: Unit, tenant_id: TenantId, row: TakenTurn | None) -> TakenTurn |
 
 
 def _decided(unit: Unit, tenant_id: TenantId, row: RecordedDecision, position: int) -> ClaimsDecided:
-    body = _body(unit, tenant_id, row.sequence_number, EntryKind.CLAIMS_DECIDED)
+    return _compare_decision(row, _body(unit, tenant_id, row.sequence_number, EntryKind.CLAIMS_DECIDED), position)
+
+
+def _compare_decision(row: RecordedDecision, body: bytes, position: int) -> ClaimsDecided:
     told = _parsed(body, row.sequence_number)
     said = (told.bundle_hash, told.position, told.outcome.decision, told.outcome.reason, told.outcome.policy_hash)
     kept = (row.bundle_hash, position, row.decision, row.reason, row.policy_hash)
@@ -112,7 +161,10 @@ def _body(unit: Unit, tenant_id: TenantId, sequence_number: int, kind: EntryKind
 
 
 def _entry(unit: Unit, tenant_id: TenantId, sequence_number: int, kind: EntryKind) -> Entry:
-    stored = unit.ledger.find_entry(tenant_id, sequence_number)
+    return _held_entry(unit.ledger.find_entry(tenant_id, sequence_number), sequence_number, kind)
+
+
+def _held_entry(stored: StoredEntry | None, sequence_number: int, kind: EntryKind) -> Entry:
     if stored is None or digest_of(stored.text) != stored.entry_hash:
         raise DamagedRecordError(f"expected entry {sequence_number} beside a row about claims, got none that holds")
     entry = parse_entry(stored.text)

@@ -4,34 +4,32 @@ case -> gates, outside the commit -> outcome -> tickets it calls for -> entry, r
 Whatever the decision rests on is looked at again in the commit: if it changed meanwhile, the chain is run again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from assay.claims.bundle import ClaimBundle, Decision, GateName
-from assay.claims.decide import Outcome, decided_bundle, refused_outcome, run_gates
+from assay.claims.decide import Outcome, decided_bundle, gate_bundles, refused_outcome, run_gates
 from assay.claims.errors import JudgeUnavailableError
 from assay.claims.finding import Finding, FindingCode
 from assay.claims.gate import Gate, GateAnswer, GateFacts, find_approvals, standard_gates
 from assay.claims.guardian import Guardian, Suspect, ThreatReport
 from assay.claims.policy import ClaimsPolicy
 from assay.flows.claims.claims_entry import (
+    CLAIMS_SERVICE,
     AskedTicket,
     ClaimsDecided,
     DecisionFacts,
     Turn,
     bounded_outcome,
     decision_entry,
-    gate_documents,
 )
-from assay.flows.claims.claims_facts import Case, load_case, load_standing
-from assay.flows.claims.claims_rows import decided_rows, find_latest_turn
+from assay.flows.claims.claims_facts import Case, Recorded, load_case, load_standing
 from assay.flows.claims.claims_ticket import approvers_of, draft_approval, draft_deferral, is_showable
-from assay.flows.claims.recorded_facts import recorded_facts
 from assay.flows.errors.claims import GatesBusyError, SupersededBundleError
 from assay.flows.review.open_review import open_review_in
 from assay.flows.tools import Tools
-from assay.kernel.canonical import canonical_json
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
@@ -41,9 +39,9 @@ from assay.review.ticket import Ticket
 
 # Nothing that comes later changes these.
 FINAL = frozenset({Decision.PUBLISH, Decision.REFUSE})
-_TRIES = 5
-# A decision as it is stored, and what its entry says.
-Recorded = tuple[RecordedDecision, ClaimsDecided]
+TRIES = 5
+_MOST_SIGNS = 200
+_LONGEST_EXCERPT = 80
 
 
 class GatedClaims(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,6 +52,7 @@ class GatedClaims(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """
 
     bundle_hash: Digest
+    decision: Decision
     bundle: ClaimBundle
     outcome: Outcome
     position: int
@@ -61,38 +60,47 @@ class GatedClaims(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     tickets: tuple[AskedTicket, ...]
     is_new: bool
 
-    @property
-    def decision(self) -> Decision:
-        return self.outcome.decision
 
-
-def decide_claims(tools: Tools, tenant_id: TenantId, wanted: Digest, *, at: Instant) -> GatedClaims:
+def decide_claims(
+    tools: Tools,
+    tenant_id: TenantId,
+    wanted: Digest,
+    *,
+    at: Instant,
+    require: Callable[[Unit], None] = lambda _unit: None,
+) -> GatedClaims:
     """Gate a received bundle with what is known now; a bundle that was published or refused stays so.
 
-    The same decision for the same reason is not recorded twice. The caller has authenticated whoever asks.
+    The same decision for the same reason is not recorded twice. The caller of this function has checked the permission;
+    `require` raises where a condition of the request does not hold for the bundle as it is read.
     """
-    for _ in range(_TRIES):
-        case, known = tools.database.read(lambda unit: _look(unit, tools, tenant_id, wanted, at))
-        if known is not None and known[1].outcome.decision in FINAL:
-            return _told(case, known, is_new=False)
+    for _ in range(TRIES):
+        case = tools.database.read(lambda unit: _look(unit, tools, tenant_id, wanted, at, require))
+        if case.known is not None and case.known[1].outcome.decision in FINAL:
+            return told_of(case, case.known, is_new=False)
         _require_current(case)
-        noted: list[ThreatReport] = []
-        gates = _gates(tools, case, noted)
-        outcome = _showable(case, run_gates(case.bundle, gates, case.facts, case.standing.policy))
-        if known is not None and _is_same(known[1].outcome, outcome):
-            return _told(case, known, is_new=False)
-        recorded = _recorded(tools, tenant_id, case, outcome, noted)
+        outcome, reports = ask_gates(tools, case)
+        if case.known is not None and _is_same(case.known[1].outcome, outcome):
+            return told_of(case, case.known, is_new=False)
+        recorded = _recorded(tools, tenant_id, case, outcome, reports)
         if recorded is not None:
-            return _told(case, recorded, is_new=True)
-    raise GatesBusyError(f"expected `{wanted}` to stand still while it was decided, got a change {_TRIES} times")
+            return told_of(case, recorded, is_new=True)
+    raise GatesBusyError(f"expected `{wanted}` to stand still while it was decided, got a change {TRIES} times")
 
 
 def recorded_claims(
     unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *, at: Instant
 ) -> GatedClaims | None:
     """What is on record about a bundle, asking no gate; None before the first decision."""
-    case, known = _look(unit, tools, tenant_id, wanted, at)
-    return None if known is None else _told(case, known, is_new=False)
+    case = load_case(unit, tools, tenant_id, wanted, at=at)
+    return None if case.known is None else told_of(case, case.known, is_new=False)
+
+
+def ask_gates(tools: Tools, case: Case) -> tuple[Outcome, list[ThreatReport]]:
+    """Run the chain over a case; return the outcome with the reports of the guardians."""
+    noted: list[ThreatReport] = []
+    gates = _gates(tools, case, noted)
+    return _showable(case, run_gates(case.bundle, gates, case.facts, case.standing.policy)), noted
 
 
 def record_decision(
@@ -115,20 +123,21 @@ def record_decision(
         position=position,
         outcome=kept,
         left_out=left_out,
-        gates=gate_documents(bundle, kept),
+        gates=gate_bundles(bundle, kept, node_agent=CLAIMS_SERVICE),
         tickets=tuple(AskedTicket(ticket_id=ticket.id, role=role) for role, ticket in tickets),
         approvals=approvals,
         turn=turn,
         facts=facts,
     )
-    receipt = unit.record(decision_entry(tenant_id, body))
+    draft = decision_entry(tenant_id, body)
+    receipt = unit.record(draft)
     row = RecordedDecision(
         bundle_hash=wanted,
         position=position,
         decision=outcome.decision.value,
         reason=outcome.reason,
         policy_hash=outcome.policy_hash,
-        text=canonical_json(body),
+        text=draft.body.decode(),
         decided_at=outcome.decided_at,
         sequence_number=receipt.sequence_number,
     )
@@ -140,9 +149,16 @@ def record_decision(
     return row, body
 
 
-def _look(unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, at: Instant) -> tuple[Case, Recorded | None]:
-    case = load_case(unit, tools, tenant_id, wanted, at=at)
-    return case, next(iter(reversed(decided_rows(unit, tenant_id, wanted))), None)
+def _look(
+    unit: Unit,
+    tools: Tools,
+    tenant_id: TenantId,
+    wanted: Digest,
+    at: Instant,
+    require: Callable[[Unit], None],
+) -> Case:
+    require(unit)
+    return load_case(unit, tools, tenant_id, wanted, at=at)
 
 
 def _require_current(case: Case) -> None:
@@ -198,35 +214,81 @@ def _gist(outcome: Outcome) -> tuple[object, ...]:
 
 
 def _recorded(
-    tools: Tools, tenant_id: TenantId, case: Case, outcome: Outcome, noted: list[ThreatReport]
+    tools: Tools, tenant_id: TenantId, case: Case, outcome: Outcome, reports: list[ThreatReport]
 ) -> Recorded | None:
     """None where what the outcome rests on has changed since."""
 
     def work(unit: Unit) -> Recorded | None:
-        if load_standing(unit, tools, tenant_id, case.row, at=case.facts.now) != case.standing:
+        standing, turns, _ = load_standing(unit, tools, tenant_id, case.row, at=case.facts.now)
+        if standing != case.standing:
             return None
-        tickets = tuple(_tickets(unit, tools, tenant_id, case, outcome))
-        return record_decision(
-            unit,
-            tenant_id,
-            case.bundle,
-            outcome,
-            position=case.standing.position + 1,
-            tickets=tickets,
-            approvals=_used(case, outcome),
-            turn=_turn(unit, tenant_id, case),
-            facts=recorded_facts(case.bundle, case.facts, noted),
-        )
+        return record_outcome(unit, tools, tenant_id, case, outcome, reports, last_turn=turns.last)
 
     return tools.database.write(work)
 
 
-def _turn(unit: Unit, tenant_id: TenantId, case: Case) -> Turn | UnsetType:
+def record_outcome(
+    unit: Unit,
+    tools: Tools,
+    tenant_id: TenantId,
+    case: Case,
+    outcome: Outcome,
+    reports: list[ThreatReport],
+    *,
+    last_turn: int,
+) -> Recorded:
+    """Record the outcome of a case with its tickets; `last_turn` is the position of the agent's latest turn."""
+    return record_decision(
+        unit,
+        tenant_id,
+        case.bundle,
+        outcome,
+        position=case.standing.position + 1,
+        tickets=tuple(_tickets(unit, tools, tenant_id, case, outcome)),
+        approvals=_used(case, outcome),
+        turn=_turn(case, last_turn),
+        facts=facts_on_record(case.bundle, case.facts, reports),
+    )
+
+
+def facts_on_record(bundle: ClaimBundle, facts: GateFacts, reports: Sequence[ThreatReport]) -> DecisionFacts:
+    """What has to be on record for the decision to be made again; what is none is left out."""
+    held = sorted(
+        {
+            pointer.evidence_hash
+            for claim in bundle.claims
+            for pointer in claim.evidence_pointers
+            if pointer.evidence_hash is not None
+            and (pointer.source in facts.contents or f"{pointer.source}#{pointer.evidence_hash}" in facts.contents)
+        }
+    )
+    worst = max(reports, key=lambda one: one.score, default=None)
+    return DecisionFacts(
+        rules=facts.rules,
+        risk_ceiling=facts.risk_ceiling,
+        recent_bundles=facts.recent_bundles or UNSET,
+        held=tuple(held) or UNSET,
+        erased=tuple(sorted(facts.erased)) or UNSET,
+        session=facts.session or UNSET,
+        approvers=dict(facts.approvers) or UNSET,
+        approvals=facts.approvals or UNSET,
+        approvals_due_at=facts.approvals_due_at or UNSET,
+        resumptions=facts.resumptions or UNSET,
+        threat=UNSET if worst is None else _bounded(worst),
+    )
+
+
+def _bounded(report: ThreatReport) -> ThreatReport:
+    """The report with each kind of sign in each place once, as many as fit into an entry."""
+    told = {(one.kind, one.where): replace(one, excerpt=one.excerpt[:_LONGEST_EXCERPT]) for one in report.signs}
+    return replace(report, signs=tuple(told.values())[:_MOST_SIGNS])
+
+
+def _turn(case: Case, last: int) -> Turn | UnsetType:
     """The turn that a bundle takes in its agent's rate: with its first decision that there was room for."""
     if case.standing.has_turn or not case.standing.has_room:
         return UNSET
-    latest = find_latest_turn(unit, tenant_id, case.row.submitted_by)
-    return Turn(of=case.row.submitted_by, position=1 if latest is None else latest.position + 1)
+    return Turn(of=case.row.submitted_by, position=last + 1)
 
 
 def _taken(turn: Turn, decision: RecordedDecision) -> TakenTurn:
@@ -304,11 +366,13 @@ def _is_resumable(outcome: Outcome) -> bool:
     return stop is not None and bool(stop.findings) and all(finding.resumable for finding in stop.findings)
 
 
-def _told(case: Case, known: Recorded, *, is_new: bool) -> GatedClaims:
+def told_of(case: Case, known: Recorded, *, is_new: bool) -> GatedClaims:
+    """A recorded decision about a case, as callers are answered."""
     row, body = known
     opened = body.tickets if is_new else ()
     return GatedClaims(
         bundle_hash=case.row.bundle_hash,
+        decision=body.outcome.decision,
         bundle=decided_bundle(case.bundle, body.outcome, case.facts),
         outcome=body.outcome,
         position=row.position,

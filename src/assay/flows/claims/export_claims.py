@@ -3,7 +3,10 @@
 record -> claims -> bundle by the node's agent, not gated: whoever acts on it hands it to the gates
 """
 
+from typing import Annotated
+
 import msgspec
+from msgspec import Meta
 
 from assay.claims.bundle import Claim, ClaimBundle
 from assay.delivery.rule import render_ref
@@ -18,23 +21,35 @@ from assay.flows.claims.output_claims import (
 from assay.flows.delivery.answer_record import AnswerRecord, get_record
 from assay.flows.delivery.query_types import load_queries
 from assay.flows.errors.delivery import AnswererError
+from assay.flows.request import Request
 from assay.flows.tools import Tools
 from assay.flows.truth.show_truth import show_truth
 from assay.flows.verdicts.read_verdicts import show_verdict
+from assay.identity.caller import Caller
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 
 
-def export_state_claims(tools: Tools, tenant_id: TenantId, truthkey: str, *, at: Instant) -> ClaimBundle:
-    """The latest state of a key, as sure as it is now."""
-    return _bundle(tools, claims_of_state(show_truth(tools, tenant_id, truthkey, at=at)), at)
+class ExportState(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    key: Annotated[str, Meta(description="The key of a truth state.")]
 
 
-def export_verdict_claims(tools: Tools, tenant_id: TenantId, telemetry_id: str, *, at: Instant) -> ClaimBundle:
-    """The verdicts of a record; one that is held is claimed as held."""
-    return _bundle(tools, claims_of_verdicts(show_verdict(tools, tenant_id, telemetry_id)), at)
+class ExportVerdicts(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    telemetry_id: Annotated[str, Meta(description="The id of a telemetry record.")]
+
+
+def state_claims(tools: Tools, caller: Caller, request: ExportState) -> ClaimBundle:
+    """Export the latest state of a key as a FACT with its evidence, as sure as it is now; made anew each time."""
+    shown = show_truth(tools, caller.tenant_id, request.key, at=caller.at)
+    return _bundle(tools, claims_of_state(shown), caller.at)
+
+
+def verdict_claims(tools: Tools, caller: Caller, request: ExportVerdicts) -> ClaimBundle:
+    """Export the verdicts of a record as INFERENCE that cites the clauses; one that is held is claimed as held."""
+    shown = show_verdict(tools, caller.tenant_id, request.telemetry_id)
+    return _bundle(tools, claims_of_verdicts(shown), caller.at)
 
 
 def export_answer_claims(tools: Tools, tenant_id: TenantId, answer_id: str, *, at: Instant) -> ClaimBundle:

@@ -1,14 +1,16 @@
-"""A bundle of claims in, a decision out: durable before anybody hears of it, and approved by people where they must.
+"""A bundle of claims in, a decision out: bundle and decision are durable before the caller is answered.
 
-authenticate -> read strictly -> origin is the submitter -> receive (durable) -> gates -> decide (durable) -> answer
+caller -> read strictly -> origin is the caller -> facts -> gates -> bundle, decision and tickets in one commit
+A bundle that waits goes on with what people answered meanwhile, or with another bundle in its place.
 """
 
 import reprlib
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Meta, field
 from msgspec.structs import replace
 
 from assay.claims.bundle import ClaimBundle, Decision, bundle_hash
@@ -16,146 +18,312 @@ from assay.claims.decide import arguments_hash, run_gates
 from assay.claims.errors import BundleError
 from assay.claims.estimate.estimate import Estimate
 from assay.claims.gate import GateFacts, standard_gates
-from assay.claims.parse_bundle import Reading, check_bundle, parse_bundle
+from assay.claims.parse_bundle import BundleFinding, Reading, check_bundle, parse_bundle
 from assay.claims.policy import ClaimsPolicy
 from assay.claims.problem import ClaimProblem, render_claim_problems
-from assay.flows.claims.attach_evidence import keep_contents
-from assay.flows.claims.claims_entry import (
-    BundleContext,
-    ClaimsRefused,
-    received_entry,
-    received_row,
-    refused_entry,
-)
-from assay.flows.claims.claims_facts import active_policy, asked_of
+from assay.flows.claims.claims_entry import BundleContext, ClaimsRefused, received_entry, received_row, refused_entry
+from assay.flows.claims.claims_facts import Case, active_policy, asked_of, is_case_current, load_new_case
 from assay.flows.claims.claims_rows import find_received
 from assay.flows.claims.claims_ticket import approvers_of
-from assay.flows.claims.decide_claims import FINAL, GatedClaims, decide_claims, record_decision
+from assay.flows.claims.decide_claims import (
+    FINAL,
+    TRIES,
+    GatedClaims,
+    ask_gates,
+    decide_claims,
+    record_decision,
+    record_outcome,
+    told_of,
+)
+from assay.flows.claims.evidence import check_contents, store_contents
+from assay.flows.claims.show_claims import keep_back, require_party, show_claims
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.claims import NotOriginError, NotResumableError, ReceivedOtherwiseError, ThreadNameError
-from assay.flows.identity.admit_principal import admit_principal
+from assay.flows.errors.claims import (
+    GatesBusyError,
+    NotOriginError,
+    NotResumableError,
+    ReceivedOtherwiseError,
+    ThreadNameError,
+)
+from assay.flows.identity.authenticate import confirm, require_credential
+from assay.flows.request import (
+    BulkLine,
+    Document,
+    Done,
+    FieldProblem,
+    FieldsError,
+    Header,
+    Option,
+    Request,
+    parse_or_not_found,
+    require_match,
+)
 from assay.flows.tools import Tools
-from assay.identity.principal import Principal
+from assay.identity.caller import Caller
+from assay.identity.principal import Principal, PrincipalKind
 from assay.identity.problem import shortened
 from assay.kernel.canonical import canonicalize
-from assay.kernel.digest import Digest, digest_of
+from assay.kernel.digest import Digest, digest_of, parse_digest
 from assay.kernel.errors import CanonicalError, Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
-from assay.kernel.ledger import EntrySizeError
+from assay.kernel.json_text import BODY_DEPTH, Limits, parse_json
+from assay.kernel.ledger import EntrySizeError, Head
 from assay.ports.claims_store import ReceivedBundle
 from assay.ports.database import Unit
 
+LINES = "application/x-ndjson"
 _LONGEST_THREAD = 200
 _LONGEST_REASON = 4000
 # Each is several answers of a model.
 _MOST_QUESTIONS = 20
-
-# Asks this node's own model about a claim: the question, and how uncertain the answer is.
-Estimator = Callable[[str], Estimate]
+_LINE_LIMITS = Limits(max_depth=BODY_DEPTH, exact_numbers=True)
 
 
-class Submission(Struct, frozen=True, kw_only=True):
-    """What comes with a bundle. `contents` are evidence by source, kept where they are what a pointer names.
+def parse_object(text: str) -> object:
+    return parse_json(text.encode())
 
-    `thread` is the session that the bundle belongs to: tiers are followed through it. `questions` are by claim id; this
-    node's own model is asked, and the stricter of what it and the agent say counts. Where the policy requires a
-    computed uncertainty, the node asks the policy's own question about every claim in their place. `resumes` is the
-    bundle of the same agent, deferred or waiting, whose place this one takes.
+
+class _Submitted(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What comes with a bundle."""
+
+    thread: Annotated[
+        str | None, Meta(description="The session that the bundle belongs to: tiers are followed through it.")
+    ] = None
+    tool_arguments: Annotated[
+        tuple[str, ...], Meta(description="What tools are to be called with."), Option(flag="--tool-argument")
+    ] = ()
+    questions: Annotated[
+        dict[str, str],
+        Meta(description="Ask the node's own model this about a claim, by claim id; the stricter answer counts."),
+        Option(flag="--question", form="pairs", metavar="CLAIM TEXT"),
+    ] = field(default_factory=dict)
+    contents: Annotated[
+        dict[str, bytes],
+        Meta(description="Content of a source, stored; refused unless a pointer of the bundle names its hash."),
+        Option(flag="--evidence", form="file_pairs", metavar="SOURCE FILE"),
+    ] = field(default_factory=dict)
+    reading: Annotated[Reading, Meta(description="`strict` reads no short hashes, and no ids that are not UUIDs.")] = (
+        Reading.LEGACY
+    )
+
+
+class GateBundle(_Submitted, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A bundle as in ClaimBundle 2.0, and what comes with it."""
+
+    bundle: Annotated[
+        dict[str, Any],
+        Meta(description="The bundle."),
+        Option(form="text_argument", metavar="FILE|-", read=parse_object),
+    ]
+
+
+class GateBundles(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    bundles: Annotated[
+        bytes,
+        Meta(description="In each line a bundle with what comes with it, as `claims.gate` takes it."),
+        Document(kind=GateBundle, media_type=LINES, metavar="FILE|-"),
+    ]
+
+
+class ResumeBundle(_Submitted, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Without a bundle the same one is gated again; with one, that takes its place."""
+
+    bundle_hash: Annotated[str, Meta(description="The hash of the bundle that waits."), Option(metavar="HASH")]
+    bundle: Annotated[
+        dict[str, Any] | None,
+        Meta(description="The bundle that takes its place."),
+        Option(form="text_argument", metavar="[FILE|-]", read=parse_object),
+    ] = None
+    if_match: Annotated[
+        str | None,
+        Meta(description="The ETag of the bundle as it was read: 412 where it changed since."),
+        Header("If-Match"),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Taken:
+    """A bundle that is new, with all that its gates are given, and the head of the ledger at that time."""
+
+    case: Case
+    contents: dict[str, bytes]
+    head: Head
+
+
+def gate(tools: Tools, caller: Caller, request: GateBundle) -> Done[GatedClaims]:
+    """Gate a bundle of the caller's own: evidence, uncertainty, security, adversarial, human approval.
+
+    DEFER, ESCALATE and REFUSE are answers, and on record like a PUBLISH. The same bundle again is answered with what is
+    recorded; with `decision` REFUSE its agent takes it back. What is no bundle, or not the caller's own, is refused,
+    and the refusal is on record.
     """
-
-    contents: Mapping[str, bytes] = {}
-    tool_arguments: tuple[str, ...] = ()
-    thread: str | None = None
-    questions: Mapping[str, str] = {}
-    resumes: Digest | None = None
+    done = gate_document(tools, caller, request.bundle, request)
+    return Done(value=done, is_new=done.is_new)
 
 
-_NOTHING_ELSE = Submission()
+def gate_bundles(tools: Tools, caller: Caller, request: GateBundles) -> tuple[BulkLine, ...]:
+    """Gate bundles in lines, in order; each line is decided and recorded, or refused, by itself.
+
+    The same bundle is decided once, so lines that got no answer may be sent again.
+    """
+    require_credential(caller)
+    lines = [line for line in request.bundles.splitlines() if line.strip()]
+    return tuple(_gate_line(tools, caller, number, line) for number, line in enumerate(lines, 1))
 
 
-def gate_claims(
+def resume(tools: Tools, caller: Caller, request: ResumeBundle) -> Done[GatedClaims]:
+    """Gate a bundle that waits again, with what people answered since; or put another one in its place.
+
+    Without a bundle the same one is gated again, by its agent or by somebody who may see it. With one, that takes its
+    place: approvals of the earlier one bind the earlier one, which is never published any more. A reviewer who is still
+    to answer alone is not shown what others answered.
+    """
+    wanted = parse_or_not_found(parse_digest, request.bundle_hash, "bundle")
+
+    def require(unit: Unit) -> None:
+        require_party(unit, caller, wanted)
+        if request.if_match is not None:
+            require_match(
+                request.if_match, show_claims(unit, tools, caller.tenant_id, wanted, caller.viewer, caller.at)
+            )
+
+    if request.bundle is not None:
+        tools.database.read(require)
+        done = gate_document(tools, caller, request.bundle, request, resumes=wanted)
+        return Done(value=done, is_new=done.is_new)
+    if request.contents or request.tool_arguments or request.questions or request.thread is not None:
+        told = "expected a bundle with contents, tool_arguments, questions and thread, got none"
+        raise FieldsError([FieldProblem(field="bundle", message=told, pointer="/bundle")])
+    done = decide_claims(tools, caller.tenant_id, wanted, at=caller.at, require=require)
+    seen = tools.database.read(lambda unit: keep_back(unit, caller.tenant_id, done, caller.viewer))
+    return Done(value=seen, is_new=seen.is_new)
+
+
+def gate_document(
     tools: Tools,
+    caller: Caller,
     document: bytes | str | dict[str, Any],
+    submitted: _Submitted,
     *,
-    credential: str,
-    at: Instant,
-    reading: Reading = Reading.LEGACY,
-    submission: Submission = _NOTHING_ELSE,
-    estimator: Estimator | None = None,
+    resumes: Digest | None = None,
 ) -> GatedClaims:
-    """Gate one bundle; the same bundle again is answered with what is recorded.
-
-    The same bundle again with `decision` REFUSE is its agent taking it back: it is refused for good, unless it was
-    published before. With other tool arguments, or with more people asked for, it is refused with an error.
-
-    What is no bundle, or not the sender's own, is refused with an error, and the refusal is on record. Everything else
-    is an answer: PUBLISH, DEFER, ESCALATE or REFUSE.
-    """
-    principal = tools.database.read(lambda unit: admit_principal(unit, credential, at=at))
-    finding = check_bundle(document, reading=reading)
+    """Gate one document as the caller's bundle; `resumes` is the bundle whose place it takes."""
+    require_credential(caller)
+    thread = _checked_thread(submitted.thread)
+    finding = check_bundle(document, reading=submitted.reading)
     if finding.bundle is None:
-        _refuse_document(tools, principal, document, finding.problems, at)
+        _refuse_document(tools, caller, document, finding.problems)
         raise BundleError(finding.problems)
     bundle = finding.bundle
-    if bundle.origin_agent != principal.id:
-        raise _not_origin(tools, principal, bundle, at)
-    context = _context(tools, principal, bundle, submission, estimator)
+    if bundle.origin_agent != caller.principal.id:
+        raise _not_origin(tools, caller, bundle)
+    context = BundleContext(tool_arguments=submitted.tool_arguments)
     if finding.passages:
         context = replace(context, passages=finding.passages)
-    row = received_row(
-        bundle,
-        context,
-        submitted_by=principal.id,
-        thread=_checked_thread(submission.thread),
-        resumes=submission.resumes,
-        at=at,
-    )
+    row = received_row(bundle, context, submitted_by=caller.principal.id, thread=thread, resumes=resumes, at=caller.at)
+    asked: BundleContext | None = None
+    for _ in range(TRIES):
+        taken = tools.database.read(lambda unit: _take(unit, tools, caller, row, finding, submitted.contents))
+        if taken is None:
+            return _again(tools, caller, row, bundle)
+        if asked is None:
+            # The model is asked once about a bundle.
+            asked = _estimated(tools, caller, taken.case, submitted.questions)
+        done = _decide(tools, caller, taken, asked)
+        if done is not None:
+            return done
+    raise GatesBusyError(f"expected the facts of `{row.bundle_hash}` to stay the same, got a change {TRIES} times")
+
+
+def _gate_line(tools: Tools, caller: Caller, number: int, line: bytes) -> BulkLine:
     try:
-        _receive(tools, principal, row, bundle, submission.contents, credential, at)
-    except EntrySizeError as error:
-        _log_refusal(tools, principal, row.bundle_hash, error, at)
-        raise
-    return decide_claims(tools, principal.tenant_id, row.bundle_hash, at=at)
+        request = msgspec.convert(parse_json(line, limits=_LINE_LIMITS), GateBundle)
+        done = gate_document(tools, caller, request.bundle, request)
+    except msgspec.ValidationError as error:
+        return BulkLine(line=number, status="refused", code=FieldsError.code, problem=str(error))
+    except Error as error:
+        return BulkLine(line=number, status="refused", code=error.code, problem=str(error))
+    receipt = {
+        "bundle_hash": done.bundle_hash,
+        "decision": done.decision.value,
+        "reason": done.outcome.reason,
+        "sequence_number": done.sequence_number,
+    }
+    return BulkLine(line=number, status="recorded" if done.is_new else "known", receipt=receipt)
 
 
-def _receive(
+def _take(
+    unit: Unit,
     tools: Tools,
-    principal: Principal,
+    caller: Caller,
     row: ReceivedBundle,
-    bundle: ClaimBundle,
+    finding: BundleFinding,
     contents: Mapping[str, bytes],
-    credential: str,
-    at: Instant,
-) -> None:
-    """The bundle is durable before any gate is asked: that is the audit record that MODIFY waits for."""
-    tenant_id = principal.tenant_id
-    entry = received_entry(tenant_id, row)
+) -> _Taken | None:
+    """Everything that the gates need about a new bundle, in one read; None where the bundle is known."""
+    bundle = finding.bundle
+    assert bundle is not None  # noqa: S101 - the caller checked it
+    if unit.claims.find_bundle(caller.tenant_id, row.bundle_hash) is not None:
+        return None
+    for name in bundle.required_approvals:
+        approvers_of(unit, caller.tenant_id, name)
+    given = check_contents(bundle, contents)
+    context = msgspec.json.decode(row.context, type=BundleContext)
+    case = load_new_case(unit, tools, caller.principal, row, bundle, context, contents=given, at=caller.at)
+    return _Taken(case=case, contents=given, head=unit.ledger.head(caller.tenant_id))
 
-    def work(unit: Unit) -> None:
-        admit_principal(unit, credential, at=at)
-        known = find_received(unit, tenant_id, row.bundle_hash)
-        if known is not None:
-            _meet_again(unit, tenant_id, known, row, bundle)
-            return
-        for name in bundle.required_approvals:
-            approvers_of(unit, tenant_id, name)
-        if row.resumes is not None:
-            _require_resumable(unit, row, principal)
-        keep_contents(unit, tenant_id, bundle, contents, by=principal.id, at=at)
+
+def _decide(tools: Tools, caller: Caller, taken: _Taken, context: BundleContext) -> GatedClaims | None:
+    """Run the gates, then record bundle and decision in one commit; None where what they rest on changed meanwhile."""
+    case = taken.case.with_context(context)
+    outcome, reports = ask_gates(tools, case)
+
+    def work(unit: Unit) -> GatedClaims | None:
+        principal = confirm(unit, caller).principal
+        if not _is_current(unit, taken, case, principal, caller.at):
+            return None
+        if case.row.resumes is not None:
+            _require_resumable(unit, case.row, principal)
+        store_contents(unit, caller.tenant_id, taken.contents, by=principal.id, at=caller.at)
         receipt = unit.record(entry)
-        unit.claims.add_bundle(tenant_id, replace(row, sequence_number=receipt.sequence_number))
+        unit.claims.add_bundle(caller.tenant_id, replace(case.row, sequence_number=receipt.sequence_number))
+        last = case.turns.last
+        recorded = record_outcome(unit, tools, caller.tenant_id, case, outcome, reports, last_turn=last)
+        return told_of(case, recorded, is_new=True)
 
-    tools.database.write(work)
+    try:
+        # Rendered on this thread, not on the writer's.
+        entry = received_entry(caller.tenant_id, case.row, case.bundle, context)
+        return tools.database.write(work)
+    except EntrySizeError as error:
+        _log_refusal(tools, caller, case.row.bundle_hash, error)
+        raise
 
 
-def _meet_again(
-    unit: Unit, tenant_id: TenantId, known: ReceivedBundle, row: ReceivedBundle, bundle: ClaimBundle
-) -> None:
-    """What the hash of a bundle does not cover and its agent may still change: it can take it back, nothing else."""
+def _is_current(unit: Unit, taken: _Taken, case: Case, principal: Principal, at: Instant) -> bool:
+    """What a decision rests on is recorded in the tenant's ledger: where that did not grow, nothing changed.
+
+    But a service's kill switch, which is the node's, and the principal, which was just confirmed.
+    """
+    is_same = unit.ledger.head(principal.tenant_id) == taken.head and principal.kind is not PrincipalKind.SERVICE
+    if is_same and principal.risk_ceiling == case.standing.ceiling:
+        return True
+    return is_case_current(unit, case, principal, at=at)
+
+
+def _again(tools: Tools, caller: Caller, row: ReceivedBundle, bundle: ClaimBundle) -> GatedClaims:
+    """A bundle that came before: its agent can take it back, and is answered with what is recorded."""
     if bundle.decision is Decision.REFUSE:
-        _withdraw(unit, tenant_id, known, bundle, row.received_at)
-        return
+        tools.database.write(lambda unit: _withdraw(unit, confirm(unit, caller), row.bundle_hash, bundle))
+    else:
+        tools.database.read(lambda unit: _require_same(unit, caller.tenant_id, row, bundle))
+    return decide_claims(tools, caller.tenant_id, row.bundle_hash, at=caller.at)
+
+
+def _require_same(unit: Unit, tenant_id: TenantId, row: ReceivedBundle, bundle: ClaimBundle) -> None:
+    """Raise where anything came otherwise that the hash of a bundle does not cover."""
+    known = _get_received(unit, tenant_id, row.bundle_hash)
     given = msgspec.json.decode(row.context, type=BundleContext)
     kept = msgspec.json.decode(known.context, type=BundleContext)
     if given.tool_arguments != kept.tool_arguments:
@@ -172,14 +340,22 @@ def _meet_again(
         raise ReceivedOtherwiseError(f"{told}: put a bundle that names more people in its place")
 
 
-def _withdraw(unit: Unit, tenant_id: TenantId, known: ReceivedBundle, bundle: ClaimBundle, at: Instant) -> None:
-    """A REFUSE on record, in the commit that hears of it; what was published or refused before stays so."""
-    decisions = asked_of(unit, tenant_id, known.bundle_hash)
+def _withdraw(unit: Unit, caller: Caller, wanted: Digest, bundle: ClaimBundle) -> None:
+    """Record a REFUSE in the commit that receives it; what was published or refused before stays so."""
+    tenant_id = caller.tenant_id
+    known, decisions = _get_received(unit, tenant_id, wanted), asked_of(unit, tenant_id, wanted)
     if decisions and decisions[-1].outcome.decision in FINAL:
         return
-    facts = GateFacts(now=at, submitter=known.submitted_by, risk_ceiling=None)
+    facts = GateFacts(now=caller.at, submitter=known.submitted_by, risk_ceiling=None)
     outcome = run_gates(bundle, standard_gates(()), facts, active_policy(unit, tenant_id))
     record_decision(unit, tenant_id, bundle, outcome, position=len(decisions) + 1)
+
+
+def _get_received(unit: Unit, tenant_id: TenantId, wanted: Digest) -> ReceivedBundle:
+    known = find_received(unit, tenant_id, wanted)
+    if known is None:
+        raise NotFoundError(f"tenant `{tenant_id}` has no bundle `{wanted}`")
+    return known
 
 
 def _require_resumable(unit: Unit, row: ReceivedBundle, principal: Principal) -> None:
@@ -193,47 +369,43 @@ def _require_resumable(unit: Unit, row: ReceivedBundle, principal: Principal) ->
         raise NotResumableError(f"expected a bundle without a successor, got `{earlier.bundle_hash}`, which has one")
 
 
-def _context(
-    tools: Tools, principal: Principal, bundle: ClaimBundle, submission: Submission, estimator: Estimator | None
-) -> BundleContext:
-    """The model is asked once about a bundle, before it is received."""
-    context = BundleContext(tool_arguments=submission.tool_arguments)
-    policy = tools.database.read(lambda unit: _policy_for(unit, principal.tenant_id, bundle))
-    if policy is None:
-        return context
-    if policy.uncertainty.require_computed and estimator is not None:
-        asked = {claim.id: policy.uncertainty.question_for(claim.statement) for claim in bundle.claims}
-        return _estimated(context, bundle, asked, estimator)
-    return _estimated(context, bundle, submission.questions, estimator) if submission.questions else context
+def _estimated(tools: Tools, caller: Caller, case: Case, questions: Mapping[str, str]) -> BundleContext:
+    """The context with what the node's own model says, where the policy or the agent asks for it.
 
-
-def _policy_for(unit: Unit, tenant_id: TenantId, bundle: ClaimBundle) -> ClaimsPolicy | None:
-    """None where the bundle is known: nothing is asked about it any more."""
-    is_known = unit.claims.find_bundle(tenant_id, bundle_hash(bundle)) is not None
-    return None if is_known else active_policy(unit, tenant_id)
-
-
-def _estimated(
-    context: BundleContext, bundle: ClaimBundle, questions: Mapping[str, str], estimator: Estimator | None
-) -> BundleContext:
-    """A check that was asked for and cannot be made gives the stricter answer."""
-    unknown = sorted(questions.keys() - {claim.id for claim in bundle.claims})
-    if unknown:
-        return replace(
-            context, estimate_problem=f"expected questions for claims of the bundle, got `{unknown[0][:80]}`"
-        )
-    if len(questions) > _MOST_QUESTIONS:
-        told = f"expected at most {_MOST_QUESTIONS} claims to ask a model about, got {len(questions)}"
-        return replace(context, estimate_problem=told)
-    if estimator is None:
-        return replace(context, estimate_problem="expected a model that draws answers, got none")
+    A check that was asked for and cannot be made gives the stricter answer.
+    """
+    estimator, bundle, context = tools.estimator, case.bundle, case.context
+    asked = _questions(case.standing.policy, bundle, questions, is_able=estimator is not None)
+    problem = _question_problem(bundle, asked)
+    if asked and problem is None and estimator is None:
+        problem = "expected a model that draws answers, got none"
+    if not asked or problem is not None or estimator is None:
+        return replace(context, estimate_problem=problem)
     try:
-        estimates = {name: _made(estimator(asked)) for name, asked in sorted(questions.items())}
+        found = {name: _made(estimator(caller.tenant_id, text, at=caller.at)) for name, text in sorted(asked.items())}
     except Error as error:
         return replace(context, estimate_problem=f"{error.code}: {error}")
     except Exception as error:  # noqa: BLE001  whatever broke in a judge, the bundle is on record and goes no further
         return replace(context, estimate_problem=f"fault: {type(error).__name__}")
-    return replace(context, estimates=estimates, questions=dict(questions))
+    return replace(context, estimates=found, questions=dict(asked))
+
+
+def _questions(
+    policy: ClaimsPolicy, bundle: ClaimBundle, questions: Mapping[str, str], *, is_able: bool
+) -> Mapping[str, str]:
+    """The policy's own question about every claim where it requires a computed uncertainty, else the agent's."""
+    if policy.uncertainty.require_computed and is_able:
+        return {claim.id: policy.uncertainty.question_for(claim.statement) for claim in bundle.claims}
+    return questions
+
+
+def _question_problem(bundle: ClaimBundle, asked: Mapping[str, str]) -> str | None:
+    unknown = sorted(asked.keys() - {claim.id for claim in bundle.claims})
+    if unknown:
+        return f"expected questions for claims of the bundle, got `{unknown[0][:80]}`"
+    if len(asked) > _MOST_QUESTIONS:
+        return f"expected at most {_MOST_QUESTIONS} claims to ask a model about, got {len(asked)}"
+    return None
 
 
 def _made(found: object) -> Estimate:
@@ -249,33 +421,30 @@ def _checked_thread(thread: str | None) -> str | None:
     return thread
 
 
-def _not_origin(tools: Tools, principal: Principal, bundle: ClaimBundle, at: Instant) -> NotOriginError:
-    told = f"expected origin_agent `{principal.id}`, got `{shortened(bundle.origin_agent)}`"
+def _not_origin(tools: Tools, caller: Caller, bundle: ClaimBundle) -> NotOriginError:
+    told = f"expected origin_agent `{caller.principal.id}`, got `{shortened(bundle.origin_agent)}`"
     error = NotOriginError(told)
-    _log_refusal(tools, principal, bundle_hash(bundle), error, at)
+    _log_refusal(tools, caller, bundle_hash(bundle), error)
     return error
 
 
-def _log_refusal(tools: Tools, principal: Principal, wanted: Digest, error: Error, at: Instant) -> None:
-    refusal = ClaimsRefused(document_hash=wanted, submitted_by=principal.id, code=error.code, reason=str(error))
-    tools.database.append(refused_entry(principal.tenant_id, refusal, at=at))
+def _log_refusal(tools: Tools, caller: Caller, wanted: Digest, error: Error) -> None:
+    by = caller.principal.id
+    refusal = ClaimsRefused(document_hash=wanted, submitted_by=by, code=error.code, reason=str(error))
+    tools.database.append(refused_entry(caller.tenant_id, refusal, at=caller.at))
 
 
 def _refuse_document(
-    tools: Tools,
-    principal: Principal,
-    document: bytes | str | dict[str, Any],
-    problems: tuple[ClaimProblem, ...],
-    at: Instant,
+    tools: Tools, caller: Caller, document: bytes | str | dict[str, Any], problems: tuple[ClaimProblem, ...]
 ) -> None:
     refusal = ClaimsRefused(
         document_hash=_hash_of(document),
-        submitted_by=principal.id,
+        submitted_by=caller.principal.id,
         code=BundleError.code,
         reason=render_claim_problems(problems)[:_LONGEST_REASON],
         problems=tuple(replace(one, pointer=one.pointer[:200], message=one.message[:300]) for one in problems),
     )
-    tools.database.append(refused_entry(principal.tenant_id, refusal, at=at))
+    tools.database.append(refused_entry(caller.tenant_id, refusal, at=caller.at))
 
 
 def _hash_of(document: bytes | str | dict[str, Any]) -> Digest:

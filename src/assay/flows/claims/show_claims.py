@@ -1,27 +1,69 @@
-"""What is on record about bundles: one with every decision about it, or the latest of them; and the policies."""
+"""What is on record about bundles: a list, one with every decision about it; each as the caller may see it now.
 
-from msgspec import UNSET, Struct
+A reviewer who is still to answer alone sees a bundle as it was when they were asked: each later decision tells how
+others answered, by its reason, its approvals, or by being there at all.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Struct
 from msgspec.structs import replace
 
-from assay.claims.policy import policy_hash
-from assay.claims.render_policy import render_policy
-from assay.flows.claims.blind_claims import keep_back, last_seen
+from assay.claims.bundle import Decision
+from assay.claims.decide import decided_bundle
+from assay.claims.gate import GateFacts
 from assay.flows.claims.claims_entry import ClaimsDecided
-from assay.flows.claims.claims_facts import active_policy, asked_of
-from assay.flows.claims.claims_rows import decided_rows, is_asker
-from assay.flows.claims.decide_claims import GatedClaims, recorded_claims
+from assay.flows.claims.claims_facts import asked_of
+from assay.flows.claims.claims_rows import decided_rows, find_received, is_asker, verify_listed
+from assay.flows.claims.decide_claims import FINAL, GatedClaims, recorded_claims
 from assay.flows.errors import NotFoundError
+from assay.flows.known import get_ticket
+from assay.flows.request import (
+    NEWEST,
+    SEE_ALL,
+    Option,
+    Page,
+    Paged,
+    PrincipalName,
+    Request,
+    cut,
+    parse_or_not_found,
+    read_number,
+    whose,
+)
 from assay.flows.tools import Tools
-from assay.identity.principal import Principal
-from assay.kernel.digest import Digest
-from assay.kernel.ids import PrincipalId, TenantId
+from assay.identity.authorise import has_role
+from assay.identity.caller import Caller
+from assay.identity.principal import BuiltInRole, Principal
+from assay.identity.risk import RiskTier
+from assay.kernel.digest import Digest, parse_digest
+from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
-from assay.ports.claims_store import ReceivedBundle, RecordedDecision, ReleasedClaimsPolicy
+from assay.ports.claims_store import ReceivedBundle, RecordedDecision
 from assay.ports.database import Unit
+from assay.review.sight import is_blind
+
+_TEAMS = (BuiltInRole.OPS_TEAM, BuiltInRole.SECURITY_TEAM)
+_WAITING = (Decision.DEFER.value, Decision.ESCALATE.value)
+
+
+class ListClaims(Paged, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    decision: Annotated[
+        Literal["PUBLISH", "DEFER", "ESCALATE", "REFUSE"] | None, Meta(description="Only bundles of this decision.")
+    ] = None
+    agent: Annotated[
+        PrincipalName | None, Meta(description="Only bundles of this principal."), Option(metavar="ID")
+    ] = None
+    tier: Annotated[RiskTier | None, Meta(description="Only bundles whose highest tier this is.")] = None
+
+
+class ShowClaim(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    bundle_hash: Annotated[str, Meta(description="The hash of the bundle."), Option(metavar="HASH")]
 
 
 class ClaimsView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A bundle as it stands, and every decision about it in order; `successor` is the one in its place, if any."""
+    """A bundle with its decision, and every decision about it in order; `successor` is the one in its place, if any."""
 
     gated: GatedClaims
     decisions: tuple[ClaimsDecided, ...]
@@ -34,7 +76,7 @@ class ClaimsView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class ListedClaims(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One line of a list; `decision` is None where a bundle was received and not decided yet.
 
-    `sequence_number` is that of the entry that received it: the next page begins before that of the last line.
+    `sequence_number` is that of the entry that received it.
     """
 
     bundle_hash: Digest
@@ -47,27 +89,46 @@ class ListedClaims(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     sequence_number: int
 
 
-class PoliciesView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every released policy in order, and the one in force: its text with everything that it leaves out."""
+def claims(tools: Tools, caller: Caller, request: ListClaims) -> Page[ListedClaims]:
+    """List bundles with their decisions, the newest first; without a role that may see all, one's own."""
+    of = request.agent if caller.is_local else whose(caller, request.agent)
+    agent = None if of is None else PrincipalId(of)
+    before = read_number("claims", request.cursor, start=NEWEST)
+    found = tools.database.read(lambda unit: _list(unit, caller, request, agent, before))
+    return cut("claims", found, request.limit, lambda line: line.sequence_number)
 
-    released: tuple[ReleasedClaimsPolicy, ...]
-    active_id: str
-    active_version: str
-    active_hash: Digest
-    active_document: str
+
+def claim(tools: Tools, caller: Caller, request: ShowClaim) -> ClaimsView:
+    """Show a bundle with every decision about it: to its agent, and to those who may see the claims of others."""
+    wanted = parse_or_not_found(parse_digest, request.bundle_hash, "bundle")
+
+    def look(unit: Unit) -> ClaimsView:
+        require_party(unit, caller, wanted)
+        return show_claims(unit, tools, caller.tenant_id, wanted, caller.viewer, caller.at)
+
+    return tools.database.read(look)
+
+
+def require_party(unit: Unit, caller: Caller, wanted: Digest) -> None:
+    """Raise unless the caller is its agent, or may see the claims of others; to them it is not found.
+
+    Nor does a person find the bundle of an output that they asked for: it is withheld from them until it is published.
+    """
+    if caller.is_local:
+        return
+    row, principal = find_received(unit, caller.tenant_id, wanted), caller.principal
+    is_party = row is not None and (row.submitted_by == principal.id or has_role(principal, (*SEE_ALL, *_TEAMS)))
+    if row is None or not is_party or is_asker(row, principal):
+        raise NotFoundError(f"tenant `{caller.tenant_id}` has no bundle `{wanted}`")
 
 
 def show_claims(
-    unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *, viewer: Principal | None = None, at: Instant
+    unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, viewer: Principal | None, at: Instant
 ) -> ClaimsView:
-    """A bundle with its decisions, as the viewer may see it; no viewer is the operator of the node's folder.
-
-    What others answered to a question that the person is still to answer by themselves is kept back. An output that
-    they asked for themselves is not there: it is withheld from them until it is published.
-    """
-    row = _get(unit, tenant_id, wanted)
-    if is_asker(row, viewer):
-        raise NotFoundError(f"tenant `{tenant_id}` has no bundle `{wanted}` for its asker")
+    """A bundle with its decisions, as the viewer may see it; None is the operator of the node's folder."""
+    row = find_received(unit, tenant_id, wanted)
+    if row is None:
+        raise NotFoundError(f"tenant `{tenant_id}` has no bundle `{wanted}`")
     gated = recorded_claims(unit, tools, tenant_id, wanted, at=at)
     if gated is None:
         raise NotFoundError(f"`{wanted}` was received and is not decided yet: submit it again")
@@ -86,50 +147,94 @@ def show_claims(
     )
 
 
-def list_claims(
-    unit: Unit,
-    tenant_id: TenantId,
-    *,
-    submitted_by: PrincipalId | None = None,
-    viewer: Principal | None = None,
-    before: int | None = None,
-    limit: int = 50,
-) -> tuple[ListedClaims, ...]:
-    """The latest first, from before an entry's number on; of one agent or of all, as the viewer may see them.
+def last_seen(
+    unit: Unit, tenant_id: TenantId, decisions: Sequence[ClaimsDecided], viewer: Principal | None
+) -> int | None:
+    """The position of the last decision that this person may see; None where they may see all of them.
 
-    It tells of rows: `show_claims` holds each against the ledger.
+    None is also the operator of the folder. What is published or refused is shown to everybody who may look.
     """
-    rows = unit.pages.bundles(tenant_id, submitted_by=submitted_by, before=before, limit=limit)
-    decided = unit.claims.latest_decisions(tenant_id, [row.bundle_hash for row in rows])
-    seen = {one.bundle_hash: _seen(unit, tenant_id, one, viewer) for one in decided}
-    return tuple(_listed(row, seen.get(row.bundle_hash)) for row in rows)
+    if viewer is None or not decisions or decisions[-1].outcome.decision in FINAL:
+        return None
+    return next((one.position for one in decisions if _asks_in_blind(unit, tenant_id, one, viewer)), None)
 
 
-def list_claims_policies(unit: Unit, tenant_id: TenantId) -> PoliciesView:
-    active = active_policy(unit, tenant_id)
-    return PoliciesView(
-        released=unit.claims.policies(tenant_id),
-        active_id=active.id,
-        active_version=active.version,
-        active_hash=policy_hash(active),
-        active_document=render_policy(active),
+def keep_back(unit: Unit, tenant_id: TenantId, gated: GatedClaims, viewer: Principal | None) -> GatedClaims:
+    """The bundle as this person may see it now."""
+    if viewer is None or gated.decision in FINAL:
+        return gated
+    rows = decided_rows(unit, tenant_id, gated.bundle_hash)
+    last = last_seen(unit, tenant_id, [told for _, told in rows], viewer)
+    if last is None:
+        return gated
+    row, told = rows[last - 1]
+    nobody = GateFacts(now=told.outcome.decided_at, submitter=gated.bundle.origin_agent, risk_ceiling=None)
+    return replace(
+        gated,
+        decision=told.outcome.decision,
+        bundle=decided_bundle(gated.bundle, told.outcome, nobody),
+        outcome=told.outcome,
+        position=last,
+        sequence_number=row.sequence_number,
+        is_new=False,
     )
 
 
-def _get(unit: Unit, tenant_id: TenantId, wanted: Digest) -> ReceivedBundle:
-    row = unit.claims.find_bundle(tenant_id, wanted)
-    if row is None:
-        raise NotFoundError(f"tenant `{tenant_id}` has no bundle `{wanted}`")
-    return row
+def is_kept_back(unit: Unit, tenant_id: TenantId, wanted: Digest, position: int, viewer: Principal) -> bool:
+    """Whether this decision about a bundle is not shown to this person yet."""
+    last = last_seen(unit, tenant_id, asked_of(unit, tenant_id, wanted), viewer)
+    return last is not None and position > last
 
 
-def _seen(unit: Unit, tenant_id: TenantId, latest: RecordedDecision, viewer: Principal | None) -> RecordedDecision:
-    """The latest decision about a bundle that this person may see."""
+def _asks_in_blind(unit: Unit, tenant_id: TenantId, told: ClaimsDecided, viewer: Principal) -> bool:
+    return any(_is_blind(unit, tenant_id, one.ticket_id, viewer) for one in told.tickets)
+
+
+def _is_blind(unit: Unit, tenant_id: TenantId, ticket_id: TicketId, viewer: Principal) -> bool:
+    ticket = get_ticket(unit, tenant_id, ticket_id)
+    answered = [one.by for one in unit.review.answers(tenant_id, ticket_id)]
+    settled = unit.review.find_settlement(tenant_id, ticket_id) is not None
+    return is_blind(ticket, viewer, answered, settled=settled)
+
+
+def _list(
+    unit: Unit, caller: Caller, request: ListClaims, agent: PrincipalId | None, before: int
+) -> list[ListedClaims]:
+    """One line more than the page has, where there are as many; filtered by the decision that the caller may see."""
+    # A later decision that is not shown yet must not be told by the filter either: both that wait are read.
+    among = _WAITING if request.decision in _WAITING else (request.decision,) if request.decision else ()
+    found: list[ListedClaims] = []
+    while len(found) <= request.limit:
+        rows = unit.pages.bundles(
+            caller.tenant_id,
+            submitted_by=agent,
+            tier=None if request.tier is None else request.tier.value,
+            decisions=among,
+            before=before,
+            limit=request.limit + 1,
+        )
+        decided = {one.bundle_hash: one for one in _latest(unit, caller, rows)}
+        lines = [_listed(row, decided.get(row.bundle_hash)) for row in rows]
+        found += [line for line in lines if request.decision in (None, line.decision)]
+        if len(rows) <= request.limit:
+            break
+        before = rows[-1].sequence_number
+    return found[: request.limit + 1]
+
+
+def _latest(unit: Unit, caller: Caller, rows: Sequence[ReceivedBundle]) -> list[RecordedDecision]:
+    """The latest decision about each bundle that the caller may see; every row is compared with its entry."""
+    latest = unit.claims.latest_decisions(caller.tenant_id, [row.bundle_hash for row in rows])
+    verify_listed(unit, caller.tenant_id, rows, latest)
+    return [_seen(unit, caller, one) for one in latest]
+
+
+def _seen(unit: Unit, caller: Caller, latest: RecordedDecision) -> RecordedDecision:
     # Nothing was answered before the first decision, so only a later one can tell of answers.
-    if latest.position == 1 or viewer is None:
+    if latest.position == 1 or caller.viewer is None:
         return latest
-    rows = decided_rows(unit, tenant_id, latest.bundle_hash)
-    last = last_seen(unit, tenant_id, [told for _, told in rows], viewer)
+    rows = decided_rows(unit, caller.tenant_id, latest.bundle_hash)
+    last = last_seen(unit, caller.tenant_id, [told for _, told in rows], caller.viewer)
     return latest if last is None else rows[last - 1][0]
 
 

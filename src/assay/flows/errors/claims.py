@@ -12,7 +12,9 @@ FlowError
 ├── GatesBusyError            claims.busy
 ├── PolicyReleasedError       claims.policy_released
 ├── ReceivedOtherwiseError    claims.received_otherwise
-└── CalibrationLineError      claims.calibration_line
+├── CalibrationLineError      claims.calibration_line
+├── EstimateBudgetError       claims.estimate_budget
+└── NoEstimatorError          claims.no_estimator
 """
 
 from assay.flows.errors import FlowError
@@ -95,3 +97,15 @@ class CalibrationLineError(FlowError):
 
     code = "claims.calibration_line"
     blame = Blame.INPUT
+
+
+class EstimateBudgetError(FlowError):
+    """The tenant has used the answers of the general model that it may draw in a day."""
+
+    code = "claims.estimate_budget"
+
+
+class NoEstimatorError(FlowError):
+    """The operator named no general model, so none can be asked how uncertain it is."""
+
+    code = "claims.no_estimator"

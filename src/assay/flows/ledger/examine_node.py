@@ -10,8 +10,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from assay.claims.policy import ApprovalNeed
-from assay.flows.claims.claims_approvers import find_unheld
-from assay.flows.claims.claims_facts import active_policy
+from assay.flows.claims.claims_facts import active_policy, find_unheld
 from assay.flows.errors.ledger import OtherDatabaseError
 from assay.flows.ledger.audit_mark import load_mark
 from assay.flows.ledger.audit_parts import check_sample

@@ -1,6 +1,6 @@
 """An answer on the review desk with everything that follows: the rooms' records in its commit, then a recount.
 
-answer + follow-ups, one commit -> where it is a vote, its key is compiled in a commit of its own
+answer + follow-ups, one commit -> the key of a vote is compiled, a bundle of claims gated again, in a commit of its own
 """
 
 from typing import Annotated, Any
@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, field
 from msgspec.structs import asdict
 
+from assay.flows.claims.approve_claims import Regated, gate_again
 from assay.flows.known import get_ticket
 from assay.flows.request import Header, Moment, Option, Request, require_match
 from assay.flows.review.answer_review import (
@@ -64,10 +65,11 @@ class AnswerTicket(PrepareAnswer, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class DeskAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The recorded answer; `recount` where it is a vote."""
+    """The recorded answer; `recount` where it is a vote, `regated` where it is about a bundle of claims."""
 
     answered: Answered
     recount: Recount | None = None
+    regated: Regated | None = None
 
 
 class PreparedAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -81,7 +83,8 @@ class PreparedAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 def answer_ticket(tools: Tools, caller: Caller, request: AnswerTicket) -> DeskAnswer:
     """Answer a ticket as a person in their own session; `seen` binds the answer to what the ticket showed.
 
-    An answer to a validation ticket is a vote, and its key is compiled with it. A held verdict is attested by
+    An answer to a validation ticket is a vote, and its key is compiled with it; a bundle of claims is gated again. A
+    held verdict is attested by
     `assay verdict attest`, which makes the signed token that an attestation is.
     """
     signing = read_signature(request.signature, request.answered_at)
@@ -114,7 +117,8 @@ def answer_desk(
 ) -> DeskAnswer:
     """Answer by the one table of follow-ups. Where this raises, nothing was recorded.
 
-    A failure after the commit is reported in the result: the next compilation of the key counts the vote.
+    A failure after the commit is reported in the result: the next compilation of the key counts the vote, and the next
+    `resume` of a bundle the approval.
     """
 
     def only_if(unit: Unit, ticket: Ticket) -> None:
@@ -127,7 +131,7 @@ def answer_desk(
     )
     ticket = tools.database.read(lambda unit: get_ticket(unit, caller.tenant_id, ticket_id))
     if ticket.kind is not TicketKind.VALIDATION or ticket.about is None:
-        return DeskAnswer(answered=answered)
+        return DeskAnswer(answered=answered, regated=gate_again(tools, caller, ticket))
     return DeskAnswer(answered=answered, recount=recount_key(tools, caller.tenant_id, ticket.about, at=caller.at))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
-from assay.flows.claims.blind_claims import is_kept_back
+from assay.flows.claims.show_claims import is_kept_back
 from assay.flows.delivery.emit_event import is_emitted
 from assay.flows.review.show_timeline import SAID
 from assay.identity.principal import Principal

@@ -16,6 +16,7 @@ from assay.flows.review.take_effect import Effect, EffectState
 from assay.flows.truth.recount import Recount
 from assay.kernel.errors import Blame
 from assay.kernel.instant import render_instant
+from assay.operations.shown.claims import gated_text
 from assay.operations.shown.text import columns, plain
 from assay.review.act import Claim, parse_act_body
 from assay.review.placement import Placement
@@ -97,12 +98,19 @@ def answer_text(done: DeskAnswer) -> str:
         lines.append(f"takes effect at {at}; until then `assay review undo` undoes it")
     if done.recount is not None:
         lines.append(_recount_text(done.recount))
+    if done.regated is not None and done.regated.gated is not None:
+        lines.append(gated_text(done.regated.gated))
     return "\n".join(lines)
 
 
 def answer_notes(_given: Mapping[str, object], done: DeskAnswer) -> str | None:
-    """A vote counts once its key is compiled; a warning where that failed."""
-    recount = done.recount
+    """A vote counts once its key is compiled, an approval once the bundle is gated again; warn where that failed."""
+    regated, recount = done.regated, done.recount
+    if regated is not None and regated.gated is None:
+        return (
+            "warning: the answer is recorded, and the bundle is not decided yet: "
+            f"{regated.problem} [{regated.code}]; `assay claims resume {regated.bundle_hash}` decides it"
+        )
     if recount is None or recount.compiled is not None:
         return None
     return (

@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from assay.claims.bundle import Decision
-from assay.flows.claims.approve_claims import answer_claims
-from assay.flows.claims.attach_evidence import attach_evidence
 from assay.flows.claims.decide_claims import GatedClaims
-from assay.flows.claims.gate_claims import gate_claims
-from assay.flows.claims.resume_claims import resume_claims
+from assay.flows.claims.evidence import AttachEvidence, attach_evidence
+from assay.flows.claims.gate_claims import GateBundle, ResumeBundle, gate, resume
+from assay.flows.identity.authenticate import authenticate
 from assay.flows.identity.sessions import check_password
 from assay.flows.known import get_ticket
-from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.review.answer_desk import answer_desk
 from assay.flows.tools import Tools
+from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole, PrincipalChange, PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.errors import Error
@@ -60,12 +60,13 @@ def _gather(tools: Tools) -> tuple[str, str]:
 
 
 def _show_evidence(tools: Tools, agent: str) -> Iterator[Step]:
-    first = gate_claims(tools, _fact(tools, _SHORT), credential=agent, at=tools.clock.now())
+    first = _gated(tools, _fact(tools, _SHORT), agent)
     is_named = first.decision is Decision.DEFER and _SHORT in first.outcome.reason
     yield Step("A claim", f"{first.decision}: its evidence is named by 32 digits of a hash", is_right=is_named)
-    kept = attach_evidence(tools, _PAPER, credential=agent, at=tools.clock.now())
+    kept = attach_evidence(tools, _caller(tools, agent), AttachEvidence(content=_PAPER)).value
     whole = _fact(tools, kept.evidence_hash)
-    second = resume_claims(tools, first.bundle_hash, whole, credential=agent, at=tools.clock.now())
+    asked = ResumeBundle(bundle_hash=first.bundle_hash, bundle=whole)
+    second = resume(tools, _caller(tools, agent), asked).value
     words = f"{second.decision} with all 64, five gates on record, entry {second.sequence_number}"
     yield Step("Evidence", words, is_right=second.decision is Decision.PUBLISH)
 
@@ -89,7 +90,11 @@ def _show_approval(tools: Tools, agent: str) -> Iterator[Step]:
 
 
 def _gated(tools: Tools, made: dict[str, Any], agent: str) -> GatedClaims:
-    return gate_claims(tools, made, credential=agent, at=tools.clock.now())
+    return gate(tools, _caller(tools, agent), GateBundle(bundle=made)).value
+
+
+def _caller(tools: Tools, credential: str) -> Caller:
+    return authenticate(tools, credential, at=tools.clock.now())
 
 
 def _try_machine(tools: Tools, ticket: Ticket, agent: str) -> str:
@@ -107,10 +112,8 @@ def _approve(tools: Tools, ticket: Ticket) -> GatedClaims | None:
 
 def _answered(tools: Tools, ticket: Ticket, credential: str) -> GatedClaims | None:
     reply = Reply(choice="approve", seen=ticket.shown_hash)
-    done = answer_claims(
-        tools, ticket.id, reply, credential=credential, follow_ups=ROOM_FOLLOW_UPS, at=tools.clock.now()
-    )
-    return done.gated
+    done = answer_desk(tools, _caller(tools, credential), ticket.id, reply)
+    return None if done.regated is None else done.regated.gated
 
 
 def _fact(tools: Tools, evidence_hash: str) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from assay.surfaces.cli.reviewer_key import load_signer
 _HONEST_NO = 1
 _UNSHOWN = (Place.HEADER,)
 _FILE = "request_file"
+_LARGEST_TEXT = 256 * 1024 * 1024
 
 
 def add_operations(group: click.Group, path: str, operations: Iterable[Operation]) -> None:
@@ -98,7 +99,8 @@ def _parameter(operation: Operation, field: Field) -> click.Parameter:
         document = operation.document or Document()
         return click.Argument([name], metavar=document.metavar, type=click.Path(path_type=Path, allow_dash=True))
     if option.form == "text_argument":
-        return click.Argument([name], metavar=option.metavar, type=click.Path(path_type=Path, allow_dash=True))
+        place = click.Path(path_type=Path, allow_dash=True)
+        return click.Argument([name], metavar=option.metavar, type=place, required=field.info.required)
     if field.place is Place.PATH or option.form in ("argument", "key"):
         kind, is_list = click_type(field.info.type)
         metavar = option.metavar or name.removesuffix("_id").upper()
@@ -108,7 +110,7 @@ def _parameter(operation: Operation, field: Field) -> click.Parameter:
     return _option(field)
 
 
-def _option(field: Field) -> click.Option:
+def _option(field: Field) -> click.Option:  # noqa: PLR0911 - one return for each form
     option, info = field.option, field.info
     flag = option.flag or "--" + info.name.replace("_", "-")
     names = [flag, info.name]
@@ -121,6 +123,8 @@ def _option(field: Field) -> click.Option:
         return click.Option(names, type=WHOLE_NUMBER, metavar=option.metavar or "N", **told)
     if option.form in SECRET_FORMS:
         return click.Option([f"{flag}-stdin", info.name], is_flag=True, help=field.description)
+    if option.form in ("pairs", "file_pairs"):
+        return click.Option(names, nargs=2, multiple=True, metavar=option.metavar, help=field.description)
     if option.form in ("file", "text"):
         return click.Option(names, type=click.Path(path_type=Path, allow_dash=True), metavar=option.metavar, **told)
     kind, is_list = click_type(info.type)
@@ -278,12 +282,16 @@ def _content(value: Path) -> bytes:
     return value.read_bytes()
 
 
+def _files(value: tuple[tuple[str, str], ...]) -> dict[str, bytes]:
+    return {name: _content(Path(place)) for name, place in value}
+
+
 def _text(value: Path) -> str:
     if str(value) == "-":
         return sys.stdin.read()
     from assay.surfaces.cli.text_file import read_text
 
-    return read_text(value)
+    return read_text(value, largest=_LARGEST_TEXT)
 
 
 _FORMS: Mapping[str, Callable[[Any], Any]] = {
@@ -292,6 +300,8 @@ _FORMS: Mapping[str, Callable[[Any], Any]] = {
     "file": _content,
     "key": read_key_text,
     "text": _text,
+    "pairs": dict,
+    "file_pairs": _files,
     "text_argument": _text,
 }
 

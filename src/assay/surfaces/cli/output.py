@@ -95,6 +95,13 @@ class Call:
 
         return open_node(self.home, writable=writable)
 
+    @property
+    def has_node(self) -> bool:
+        """Whether there is a node in the home folder."""
+        from assay.wiring import CONFIG_FILE
+
+        return (self.home / CONFIG_FILE).is_file()
+
     def tenant_of(self, config: "Config", given: str | None) -> "TenantId":
         from assay.kernel.ids import parse_tenant_id
 

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import datetime
 from enum import Enum
 from itertools import islice
@@ -19,6 +19,7 @@ from assay.flows.request import Content, Page
 from assay.identity.authorise import require_same_tenant
 from assay.identity.caller import Caller, local_caller
 from assay.kernel.errors import Error
+from assay.kernel.ids import parse_tenant_id
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.trace import TRACE_BYTES, new_trace
 from assay.operations.calls import Calls
@@ -82,6 +83,8 @@ def _perform(
     with find_local(call.home) as local:
         if local is not None:
             return _elsewhere(operation, request, credential=credential, key=key, uds=local, tenant=tenant)
+    if not operation.needs_node and not call.has_node:
+        return _without_node(operation, request)
     return _here(call, operation, request, tenant=tenant, credential=credential, key=key)
 
 
@@ -151,12 +154,21 @@ def _elsewhere(
         return client.perform(operation, request, key=key)
 
 
+def _without_node(operation: Operation, request: Struct) -> Any:  # noqa: ANN401 - the operation's result
+    """Perform what needs no node: nobody is asked who they are, and nothing is read or recorded."""
+    from assay.adapters.clock import SystemClock
+
+    caller = local_caller(parse_tenant_id("default"), at=SystemClock().now())
+    return operation.flow(None, caller, request)
+
+
 def _here(
     call: Call, operation: Operation, request: Struct, *, tenant: str | None, credential: str | None, key: str | None
 ) -> Any:  # noqa: ANN401 - the operation's result
     from assay.flows.identity.authenticate import authenticate
 
-    with call.open_node(writable=operation.writes or operation.rehearses) as (tools, config):
+    with ExitStack() as stack:
+        tools, config = stack.enter_context(call.open_node(writable=operation.writes or operation.rehearses))
         at, tenant_id = tools.clock.now(), call.tenant_of(config, tenant)
         trace = new_trace(tools.entropy.token(TRACE_BYTES))
         caller: Caller
@@ -166,6 +178,10 @@ def _here(
             caller = msgspec.structs.replace(authenticate(tools, credential, at=at), trace=trace)
             if tenant is not None:
                 require_same_tenant(caller.principal, tenant_id)
+        if "estimator" in operation.uses and config.models.general is not None:
+            from assay.wiring import open_models, plug_model
+
+            tools = plug_model(tools, config, stack.enter_context(open_models(call.home, config)).general)
         value = Dispatcher(tools=tools)(operation, caller, request, key=key).value
         if operation.then is not None:
             operation.then(tools, caller)

@@ -139,7 +139,7 @@ def _serve(call: Call, bound: "socket.socket", last_call: "LastCall", *, standby
     from assay.surfaces.http.logs import log_as_json
     from assay.surfaces.http.serve import address_of, keep_house, serve_app
     from assay.surfaces.local_socket import listen_locally
-    from assay.wiring import open_estimator, open_models, plug_model
+    from assay.wiring import open_models, plug_model
 
     log_as_json()
     url = address_of(bound)
@@ -148,8 +148,7 @@ def _serve(call: Call, bound: "socket.socket", last_call: "LastCall", *, standby
         open_models(call.home, config) as models,
         _judging(call.home, config, tools) as judging,
     ):
-        estimator = open_estimator(config, models.general)
-        app = create_app(plug_model(judging, config, models.general), config, models.engines, estimator)
+        app = create_app(plug_model(judging, config, models.general), config, models.engines)
         with keep_house(cast("Desk", app.state.desk)), listen_locally(call.home) as local:
             serve_app(app, bound, ready=lambda: _tell(call, url, "serving"), last_call=last_call, local=local)
 

@@ -14,9 +14,9 @@ class TextFileError(Error):
     blame = Blame.INPUT
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, *, largest: int = _LARGEST) -> str:
     try:
-        return read_bytes(path).decode("utf-8")
+        return read_bytes(path, largest=largest).decode("utf-8")
     except UnicodeDecodeError as error:
         raise TextFileError(f"expected UTF-8 in `{path}`, got something else at byte {error.start}") from error
 

@@ -60,7 +60,6 @@ class AsyncClient(AsyncCalls):
         self._sleep = sleep
         self._bind_truth()
         self._bind_verdicts()
-        self._bind_claims()
         self._bind_people()
 
     def _bind_truth(self) -> None:
@@ -73,14 +72,12 @@ class AsyncClient(AsyncCalls):
         self.states = self._listed(calls.states)
         self.state = self._sent(calls.state)
         self.versions = self._listed(calls.versions)
-        self.state_claims = self._sent(calls.state_claims)
         self.prove_state = self._sent(calls.prove_state)
         self.compile_state = self._sent(calls.compile_state)
 
     def _bind_verdicts(self) -> None:
         self.evaluate = self._sent(calls.evaluate)
         self.verdicts_of = self._sent(calls.verdicts_of)
-        self.verdict_claims = self._sent(calls.verdict_claims)
         self.verdicts = self._listed(calls.verdicts)
         self.verdict = self._sent(calls.verdict)
         self.graphs = self._listed(calls.graphs)
@@ -90,13 +87,6 @@ class AsyncClient(AsyncCalls):
         self.coverage = self._listed(calls.coverage)
         self.agreement = self._sent(calls.agreement)
         self.sovereignty = self._sent(calls.sovereignty)
-
-    def _bind_claims(self) -> None:
-        self.claims = self._listed(calls.claims)
-        self.claim = self._sent(calls.claim)
-        self.gate = self._sent(calls.gate)
-        self.resume_claim = self._sent(calls.resume_claim)
-        self.attach_evidence = self._sent(calls.attach_evidence)
 
     def _bind_people(self) -> None:
         self.why = self._sent(calls.why)

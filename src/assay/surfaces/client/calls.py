@@ -1,17 +1,13 @@
 """Every call of `/api/v1`: each function takes what its route takes, and names the type of its answer."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.claims.bundle import ClaimBundle
-from assay.flows.claims.attach_evidence import AttachedEvidence
-from assay.flows.claims.show_claims import ListedClaims
 from assay.flows.truth.observe import Observed
 from assay.flows.verdicts.change_graphs import LoadedGraph
 from assay.flows.verdicts.read_verdicts import Decided, ListedVerdict
 from assay.ports.graph_store import GraphActivation, GraphHead
 from assay.surfaces.client.call import Call, Given, Lines, Listing, content_of, path, query
-from assay.surfaces.http.v1 import claim_shapes, contract_shapes, shapes
+from assay.surfaces.http.v1 import contract_shapes, shapes
 from assay.surfaces.http.v1.key_shapes import Why
 from assay.verdicts.agreement import Canary
 from assay.verdicts.cover import CoverageEntry
@@ -19,7 +15,6 @@ from assay.verdicts.cover import CoverageEntry
 # A telemetry record is answered with whole envelopes, so fewer of them go at once.
 OBSERVATION_LINES = Lines(path=path("observations:bulk"), most=500)
 TELEMETRY_LINES = Lines(path=path("telemetry:bulk"), most=50)
-OUTCOME_LINES = Lines(path=path("outcomes:bulk"), most=500)
 
 
 def _get(answer: Any, *parts: str | int, **asked: object) -> Call[Any]:  # noqa: ANN401 - any type
@@ -85,11 +80,6 @@ def versions(truthkey: str, *, limit: int = 100) -> Listing[shapes.StateItem]:
     return Listing(path=path("states", truthkey, "versions"), page=shapes.StatePage, query=query(limit=limit))
 
 
-def state_claims(truthkey: str) -> Call[ClaimBundle]:
-    """The latest state of a key as a FACT with its evidence."""
-    return _get(ClaimBundle, "states", truthkey, "claims")
-
-
 def prove_state(truthkey: str) -> Call[dict[str, Any]]:
     """The latest state of a key as a proof bundle with every entry it was compiled from."""
     return _get(dict[str, Any], "states", truthkey, "proof")
@@ -108,11 +98,6 @@ def evaluate(record: Given) -> Call[Decided]:
 def verdicts_of(telemetry_id: str) -> Call[Decided]:
     """Every rule's verdict on a record."""
     return _get(Decided, "telemetry", telemetry_id, "verdicts")
-
-
-def verdict_claims(telemetry_id: str) -> Call[ClaimBundle]:
-    """The verdicts of a record as INFERENCE, citing the clauses."""
-    return _get(ClaimBundle, "telemetry", telemetry_id, "claims")
 
 
 def verdicts(
@@ -170,43 +155,6 @@ def agreement() -> Call[Canary]:
 def sovereignty() -> Call[dict[str, Any]]:
     """What evaluates there, and whether it stays on the operator's ground; signed."""
     return _get(dict[str, Any], "sovereignty")
-
-
-def claims(*, agent: str | None = None, limit: int = 100) -> Listing[ListedClaims]:
-    """Bundles, the newest first."""
-    return Listing(path=path("claims"), page=claim_shapes.ClaimPage, query=query(agent=agent, limit=limit))
-
-
-def claim(bundle_hash: str) -> Call[claim_shapes.ClaimView]:
-    """A bundle with every decision about it."""
-    return _get(claim_shapes.ClaimView, "claims", bundle_hash)
-
-
-def gate(
-    bundle: Mapping[str, Any],
-    *,
-    thread: str | None = None,
-    tool_arguments: Sequence[str] = (),
-    questions: Mapping[str, str] | None = None,
-) -> Call[claim_shapes.GatedBundle]:
-    """Gate a bundle of one's own."""
-    wanted = claim_shapes.GateBundle(
-        bundle=dict(bundle), thread=thread, tool_arguments=tuple(tool_arguments), questions=dict(questions or {})
-    )
-    return _post(claim_shapes.GatedBundle, wanted, "claims")
-
-
-def resume_claim(
-    bundle_hash: str, bundle: Mapping[str, Any] | None = None, *, if_match: str | None = None
-) -> Call[claim_shapes.GatedBundle]:
-    """Gate a waiting bundle again, or put another in its place."""
-    wanted = claim_shapes.ResumeBundle(bundle=None if bundle is None else dict(bundle))
-    return _post(claim_shapes.GatedBundle, wanted, "claims", bundle_hash, "resume", **_match(if_match))
-
-
-def attach_evidence(content: bytes) -> Call[AttachedEvidence]:
-    """Keep content under its SHA-256, which pointers of claims name."""
-    return _post(AttachedEvidence, content, "evidence", **{"content-type": "application/octet-stream"})
 
 
 def why(action: str, *, on: str | None = None, who: str | None = None) -> Call[Why]:

@@ -19,7 +19,6 @@ from litestar.types import ControllerRouterHandler
 from assay import __version__
 from assay.adapters.learn_types import learn_types
 from assay.config import Config
-from assay.flows.claims.gate_claims import Estimator
 from assay.flows.tools import Tools
 from assay.operations.table import TABLE
 from assay.ports.validator import Engines
@@ -28,8 +27,6 @@ from assay.surfaces.console.session import PREFIX
 from assay.surfaces.http import (
     auth,
     auth_oidc,
-    claims,
-    claims_people,
     contracts,
     events,
     health,
@@ -79,12 +76,10 @@ async def show_openapi(request: Request[Any, Any, Any]) -> Response[bytes]:
     return Response(render_document(request.app), media_type="application/json")
 
 
-def create_app(
-    tools: Tools, config: Config, engines: Engines | None = None, estimator: Estimator | None = None
-) -> Litestar:
+def create_app(tools: Tools, config: Config, engines: Engines | None = None) -> Litestar:
     """The HTTP interface of an open node; nothing is started and nothing is closed by it."""
     registry = open_registry(tools, config)
-    desk = open_desk(tools, config, engines=engines, registry=registry, estimator=estimator)
+    desk = open_desk(tools, config, engines=engines, registry=registry)
     readiness, stored, rate = health.Readiness(tools), metrics.StoredFigures(), desk.dispatch.rate
 
     async def provide_desk() -> Desk:
@@ -175,17 +170,6 @@ _TRUST: tuple[ControllerRouterHandler, ...] = (
     policies.register_new_policy,
     policies.ask_for_penalty,
 )
-_CLAIMS: tuple[ControllerRouterHandler, ...] = (
-    claims.gate_bundle,
-    claims.resume_bundle,
-    claims.show_bundle,
-    claims.list_bundles,
-    claims.attach_claims_evidence,
-    claims_people.show_approval,
-    claims_people.answer_approval,
-    claims_people.list_gate_policies,
-    claims_people.release_gate_policy,
-)
 _VERDICTS: tuple[ControllerRouterHandler, ...] = (
     ski_node.show_judge_health,
     ski_node.show_canary,
@@ -219,7 +203,6 @@ def every_route(*, open_metrics: bool = False, open_sovereignty: bool = False) -
         *_IDENTITY,
         *_TRUTH,
         *_TRUST,
-        *_CLAIMS,
         *_VERDICTS,
         *_DELIVERY,
         *V1,

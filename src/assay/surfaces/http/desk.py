@@ -14,7 +14,6 @@ from msgspec import Struct
 from assay.adapters.bus.fanout import Fanout
 from assay.config import Config
 from assay.flows.answer_once import KeyedRequest, Reply, RequestsInHand
-from assay.flows.claims.gate_claims import Estimator
 from assay.flows.identity.authenticate import Authenticated, authenticate_each
 from assay.flows.ledger.report_period import SERVED_BYTES
 from assay.flows.tools import Tools
@@ -95,8 +94,6 @@ class Desk:
     registry: RegistryApp | None = None
     # None where no machine judges observations.
     engines: Engines | None = None
-    # None where no model of this node's own is asked about claims.
-    estimator: Estimator | None = None
     # The newest observation of each tenant that machines were asked about.
     asked: dict[TenantId, int] = field(default_factory=dict)
     # How far the records of each tenant were compiled, and the keys that could not be.

@@ -49,10 +49,10 @@ def _acted(route: str, body: dict[str, Any]) -> Callable[[Whole, int], _Sent]:
 
 
 def _resume(whole: Whole, number: int) -> _Sent:
-    sent = _ticket(whole, number)
-    about = whole.get(PREFIX + sent.path.removesuffix("/answers")).json()["ticket"]["about"]
-    assert whole.post(PREFIX + sent.path, sent.body, sent.by).status_code == 201
-    return _Sent(f"/claims/{about.removeprefix('bundle:')}/resume", {}, "agent")
+    """Another bundle in the place of one that waits."""
+    waiting = whole.post(f"{PREFIX}/claims", whole.bundle(number, RiskTier.DELETE), "agent").json()["bundle_hash"]
+    other = whole.bundle(number + 4_000, RiskTier.READ_ONLY)
+    return _Sent(f"/claims/{waiting}/resume", other, "agent", {"reading": "strict"})
 
 
 def _compile(whole: Whole, number: int) -> _Sent:
@@ -82,8 +82,11 @@ _CHANGES: dict[str, Callable[[Whole, int], _Sent]] = {
     "/observations": lambda whole, number: _Sent("/observations", whole.observation(number), "sensor"),
     "/states/{key}/compile": _compile,
     "/telemetry": lambda whole, number: _Sent("/telemetry", whole.record(f"t-{number}"), "sensor"),
-    "/claims": lambda whole, number: _Sent("/claims", whole.bundle(number), "agent"),
+    "/claims": lambda whole, number: _Sent("/claims", whole.bundle(number), "agent", {"thread": "another"}),
     "/claims/{bundle_hash}/resume": _resume,
+    "/gate-policies": lambda _whole, number: _Sent(
+        "/gate-policies", {"document": f'id: papers-{number}\nversion: "1"\n'}, "omar", {"document": "id: x"}
+    ),
     "/answers": lambda whole, _number: _Sent("/answers", whole.question(), "amira", {"session_id": "another"}),
     "/rules": lambda _whole, number: _Sent(
         "/rules", {"rule_id": f"MAR-{number}", "content": "slow"}, "operator", {"content": "slower"}
@@ -273,9 +276,9 @@ def test_a_refusal_names_every_wrong_field_by_its_pointer(whole: Whole) -> None:
     body = {"bundle": [], "tool_arguments": ["a", 1], "questions": {"c/1": 2}, "x~y": 0}
     problem = refused(whole.post(f"{PREFIX}/claims", body, "agent"), 422, "http.fields")
     assert [one["pointer"] for one in problem["errors"]] == [
-        "/bundle",
         "/tool_arguments/1",
         "/questions/c~11",
+        "/bundle",
         "/x~0y",
     ]
 

@@ -11,6 +11,7 @@ import pytest
 from litestar.routes import ASGIRoute
 
 from assay.identity.risk import RiskTier
+from assay.operations.claims import OPERATIONS as CLAIMS
 from assay.surfaces.http.app import every_route
 from tests.surfaces.http._house import refused
 from tests.surfaces.http.v1._whole import Whole
@@ -30,6 +31,8 @@ _NO_KEY = {
     "POST /api/v1/observations:bulk": _BY_CONTENT,
     "POST /api/v1/telemetry:bulk": _BY_CONTENT,
     "POST /api/v1/outcomes:bulk": _BY_CONTENT,
+    "POST /api/v1/claims:bulk": _BY_CONTENT,
+    **{f"POST /api/v1{one.path}": _NOTHING for one in CLAIMS if one.http_method == "POST" and not one.writes},
     "POST /api/v1/tickets/{ticket_id}/acts/prepare": _NOTHING,
     "POST /api/v1/tickets/{ticket_id}/answers/prepare": _NOTHING,
     "POST /api/v1/desk/bulk/plan": _NOTHING,
@@ -107,23 +110,6 @@ def _compile(whole: Whole, number: int) -> _Sent:
     return _json(f"/truthstates/{seen['truthkey']}/compile", {})
 
 
-def _approval(whole: Whole, number: int) -> _Sent:
-    gated = whole.post("/claims/gate", whole.bundle(_bundle(number), RiskTier.DELETE), "agent").json()
-    [asked] = gated["tickets"]
-    shown = whole.get(f"/api/v1/tickets/{asked['ticket_id']}").json()["ticket"]
-    told = {"ticket_id": shown["id"], "choice": shown["choices"][0], "seen": shown["shown_hash"], "reason": "looked"}
-    return _json("/claims/approvals", told, "omar")
-
-
-def _resume(whole: Whole, number: int) -> _Sent:
-    sent = _approval(whole, number)
-    about = whole.get(f"/api/v1/tickets/{json.loads(sent.body)['ticket_id']}").json()["ticket"]["about"]
-    choice = {name: text for name, text in json.loads(sent.body).items() if name != "ticket_id"}
-    path = f"/api/v1/tickets/{json.loads(sent.body)['ticket_id']}/answers"
-    assert whole.post(path, choice, "omar").status_code == 201
-    return _json(f"/claims/{about.removeprefix('bundle:')}/resume", {}, "agent")
-
-
 def _graph(whole: Whole, _number: int) -> _Sent:
     active = whole.get("/api/v1/graphs/active").json()["document_hash"]
     return _Sent("POST /api/kg/load", whole.get(f"/api/v1/graphs/{active}").content, "operator")
@@ -132,11 +118,6 @@ def _graph(whole: Whole, _number: int) -> _Sent:
 def _lines(whole: Whole, number: int) -> _Sent:
     body = json.dumps(whole.observation(number)).encode() + b"\n"
     return _Sent("POST /observations", body, "sensor", _LINES, b"{}\n")
-
-
-def _policy(_whole: Whole, number: int) -> _Sent:
-    told = {"document": f'id: papers-{number}\nversion: "1"\n'}
-    return _json("/claims/policies", told, "omar")
 
 
 def _question(whole: Whole, _number: int) -> _Sent:
@@ -154,11 +135,6 @@ _TWICE: dict[str, Callable[[Whole, int], _Sent]] = {
     "observation": lambda whole, number: _json("/observations", whole.observation(number), "sensor"),
     "observations in lines": _lines,
     "compile": _compile,
-    "gate": lambda whole, number: _json("/claims/gate", whole.bundle(_bundle(number)), "agent"),
-    "resume": _resume,
-    "approval": _approval,
-    "gate policy": _policy,
-    "evidence": lambda _whole, number: _Sent("POST /claims/evidence", f"content {number}".encode(), "agent", _BYTES),
     "v1 evidence": lambda _whole, number: _Sent("POST /api/v1/evidence", f"content {number}".encode(), "agent", _BYTES),
     "evaluate": lambda whole, number: _json("/api/evaluate", whole.record(f"old-{number}"), "sensor"),
     "graph": _graph,
@@ -193,6 +169,7 @@ def _bulk(whole: Whole, number: int) -> dict[str, tuple[Any, str]]:
         "POST /api/v1/observations:bulk": (whole.observation(number), "sensor"),
         "POST /api/v1/telemetry:bulk": (whole.record(f"bulk-{number}"), "sensor"),
         "POST /api/v1/outcomes:bulk": (whole.outcome(query_context=f"bulk {number}"), "bell"),
+        "POST /api/v1/claims:bulk": (whole.bundle(_bundle(number)), "agent"),
     }
 
 
@@ -218,7 +195,7 @@ def test_a_session_that_has_ended_cannot_be_ended_again(whole: Whole) -> None:
 
 def test_what_is_prepared_planned_or_checked_leaves_no_entry(whole: Whole) -> None:
     """As often as one likes."""
-    gated = whole.post("/claims/gate", whole.bundle(_bundle(next(_numbers)), RiskTier.DELETE), "agent").json()
+    gated = whole.post("/api/v1/claims", whole.bundle(_bundle(next(_numbers)), RiskTier.DELETE), "agent").json()
     ticket_id = gated["tickets"][0]["ticket_id"]
     shown = whole.get(f"/api/v1/tickets/{ticket_id}", "omar").json()["ticket"]
     choice = {"choice": shown["choices"][0], "seen": shown["shown_hash"], "reason": "looked"}

@@ -95,7 +95,25 @@ def _walk_claims(walk: Walk) -> None:
     whole, get, post = walk.whole, walk.get, walk.post
     waiting = post("/claims", whole.bundle(_NUMBER, RiskTier.DELETE, "ai:walker"), "walker")
     content = f"measured {_NUMBER}".encode()
-    post("/evidence", content, "walker", content_type="application/octet-stream")
+    kept = post("/evidence", content, "walker", content_type="application/octet-stream")
+    get("/evidence/{evidence_hash}", "walker", f"/evidence/{kept['evidence_hash']}")
+    bundle = whole.bundle(_NUMBER, RiskTier.DELETE, "ai:walker")["bundle"]
+    walk.send("POST", "/claims/try", "walker", "/claims/try", {"bundle": bundle})
+    quote = {"statement": "The river is 30 m deep.", "quote": "30 m", "content": "VGhlIHJpdmVyIGlzIDMwIG0gZGVlcC4="}
+    walk.send("POST", "/claims/check-quote", "walker", "/claims/check-quote", quote)
+    walk.send("POST", "/claims/backtest", "operator", "/claims/backtest", {})
+    walk.send("POST", "/oversight", "operator", "/oversight", {})
+    get("/gate-approvers", "operator")
+    policy = {"document": 'id: papers\nversion: "1"\n'}
+    walk.send("POST", "/gate-policies/check", "walker", "/gate-policies/check", policy)
+    post("/gate-policies", policy, "omar")
+    get("/gate-policies", "walker")
+    get("/gate-policy", "walker")
+    cases = [{"uncertainty": number / 100, "wrong": number > 60} for number in range(100)]
+    walk.send("POST", "/calibrations", "walker", "/calibrations", {"cases": cases})
+    sets = [{"probabilities": [0.7, 0.3], "right": 0}] * 20
+    walk.send("POST", "/calibrations/sets", "walker", "/calibrations/sets", {"cases": sets})
+    walk.send("POST", "/calibrations/risk", "walker", "/calibrations/risk", {"cases": [{"losses": [0.9, 0.0]}] * 20})
     get("/claims", "walker")
     get("/claims/{bundle_hash}", "walker", f"/claims/{waiting['bundle_hash']}")
     [asked] = waiting["tickets"]
@@ -107,7 +125,8 @@ def _walk_claims(walk: Walk) -> None:
     post("/tickets/{ticket_id}/answers", choice, "otto", f"/tickets/{asked['ticket_id']}/answers")
     asked = {"title": "archive the gauges of 2019", "shown": {"gauges": 40}, "eligible_roles": ["reviewer"]}
     post("/tickets", asked, "omar")
-    post("/claims/{bundle_hash}/resume", {}, "walker", f"/claims/{waiting['bundle_hash']}/resume")
+    # The answer gated it again, so that nothing is left to be decided.
+    walk.send("POST", "/claims/{bundle_hash}/resume", "walker", f"/claims/{waiting['bundle_hash']}/resume", {})
 
 
 def _walk_desk(walk: Walk) -> None:
@@ -284,6 +303,10 @@ _ELSEWHERE = {
     f"POST {PREFIX}/services/{{service_id}}/switch/restore",
     f"POST {PREFIX}/answers/{{answer_id}}/resume",
     f"GET {PREFIX}/reports",
+    # Bytes and pictures of their own (`test_claims_routes`); a model is asked (`test_judging`).
+    f"GET {PREFIX}/evidence/{{evidence_hash}}/content",
+    f"POST {PREFIX}/calibrations/plot",
+    f"POST {PREFIX}/estimates",
     # For a person with a key of their own (`test_desk`).
     f"POST {PREFIX}/tickets/{{ticket_id}}/answers/prepare",
     f"POST {PREFIX}/tickets/{{ticket_id}}/acts/prepare",

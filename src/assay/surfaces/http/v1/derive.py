@@ -24,6 +24,7 @@ from assay.operations.kinds import Bulk, Listing, Operation, Place, Stream, decl
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import described, operation, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
+from assay.surfaces.http.errors import MediaTypeError
 from assay.surfaces.http.proof import anonymous
 from assay.surfaces.http.query import parse_query_of
 from assay.surfaces.http.v1.change import find_key
@@ -143,11 +144,20 @@ async def _read(one: Operation, request: Request[Any, Any, Any]) -> Struct:
         values |= _values(parse_body(body, await _body(request, body)))
     elif one.document is not None:
         field = next(field for field in one.fields if field.place is Place.DOCUMENT)
-        is_json = one.document.media_type == JSON
-        values[field.info.name] = await (read_body(request) if is_json else request.body())
+        values[field.info.name] = await _document(request, one.document.media_type)
     elif one.writes and (await request.body()).strip() not in (b"", b"{}"):
         raise FieldsError([FieldProblem(field="", message="expected no body, got one", pointer="")])
     return one.takes(**values)
+
+
+async def _document(request: Request[Any, Any, Any], media_type: str) -> bytes:
+    """The body as it was received, of the media type that the operation takes."""
+    if media_type == JSON:
+        return await read_body(request)
+    given, _ = request.content_type
+    if given != media_type:
+        raise MediaTypeError(f"expected `{media_type}`, got `{given[:80] or 'no media type'}`")
+    return await request.body()
 
 
 def _query_type(one: Operation) -> type[Struct] | None:

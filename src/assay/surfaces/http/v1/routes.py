@@ -4,9 +4,7 @@ from litestar.types import ControllerRouterHandler
 
 from assay.surfaces.http.v1 import (
     bulk,
-    claims,
     contracts,
-    evidence,
     exports,
     truth,
     verdicts,
@@ -23,13 +21,11 @@ V1: tuple[ControllerRouterHandler, ...] = (
     truth.list_states,
     truth.show_state,
     truth.list_versions,
-    exports.export_state,
     exports.show_state_proof,
     truth.compile_state,
     verdicts.evaluate_telemetry,
     bulk.bulk_telemetry,
     verdicts.show_telemetry,
-    exports.export_verdicts,
     verdicts.list_verdicts,
     verdicts.show_verdict_entry,
     verdicts.list_graphs,
@@ -39,9 +35,4 @@ V1: tuple[ControllerRouterHandler, ...] = (
     verdicts.list_coverage,
     verdicts.show_agreement,
     verdicts.show_sovereignty,
-    claims.list_bundles,
-    claims.gate_bundle,
-    claims.show_bundle,
-    claims.resume_bundle,
-    evidence.attach_content,
 )

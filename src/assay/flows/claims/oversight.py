@@ -4,10 +4,12 @@ answers on the desk -> tickets of claims, in the order of answers -> ReviewerFig
 The time of an answer is counted from when its ticket was opened: a reviewer has read it in at most that time.
 """
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from assay.claims.oversight.reviewers import OversightRules, ReviewedTicket, ReviewerFigures, review_figures
-from assay.flows.request import Request
+from assay.flows.request import Moment, Option, Request, parse_moment
 from assay.flows.tools import Tools
 from assay.identity.authorise import has_role
 from assay.identity.caller import Caller
@@ -24,19 +26,21 @@ _READERS = (*STEWARDS, BuiltInRole.AUDITOR)
 _PAGE = 500
 
 
-class OversightRequest(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Only answers from `since` on are counted; `rules` say when an alarm sounds."""
+class MeasureOversight(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    since: Annotated[Moment | None, Meta(description="Only answers from this instant on.")] = None
+    rules: Annotated[OversightRules, Meta(description="When an alarm sounds."), Option(metavar="JSON")] = (
+        OversightRules()
+    )
 
-    since: Instant | None = None
-    rules: OversightRules = OversightRules()
 
-
-class OversightResult(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Oversight(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     figures: tuple[ReviewerFigures, ...]
 
 
-def measure_oversight(tools: Tools, caller: Caller, request: OversightRequest) -> OversightResult:
-    """The figures of every reviewer about claims; a person who is no steward and no auditor sees their own.
+def oversight(tools: Tools, caller: Caller, request: MeasureOversight) -> Oversight:
+    """Measure how reviewers answer about claims, each figure with an interval.
+
+    Without a role that may see others, one's own.
 
     Answers to tickets that are not settled yet are left out: they tell nobody how a vote stands.
     """
@@ -47,10 +51,11 @@ def measure_oversight(tools: Tools, caller: Caller, request: OversightRequest) -
             names: tuple[PrincipalId, ...] = (viewer.id,)
         else:
             names = _everybody(unit, caller.tenant_id)
-        given = (one for one in unit.review.answers_by(caller.tenant_id, names) if _is_counted(one, request.since))
+        since = parse_moment(request.since)
+        given = (one for one in unit.review.answers_by(caller.tenant_id, names) if _is_counted(one, since))
         return [_reviewed(one) for one in sorted(given, key=lambda one: one.answer.answered_at)]
 
-    return OversightResult(figures=review_figures(tools.database.read(work), request.rules))
+    return Oversight(figures=review_figures(tools.database.read(work), request.rules))
 
 
 def _everybody(unit: Unit, tenant_id: TenantId) -> tuple[PrincipalId, ...]:
