@@ -14,10 +14,11 @@ from litestar.testing import TestClient
 
 from assay.adapters.clock import SystemClock
 from assay.adapters.keyfile import create_key_file, load_key_file
-from assay.flows.errors.ledger import WitnessRefusedError
+from assay.flows.errors.ledger import ContradictedError, WitnessRefusedError
 from assay.flows.ledger.answer_witness import answer_witness
 from assay.flows.ledger.prove_record import prove_record
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.witness_standing import witness_lags
 from assay.flows.tools import Tools
 from assay.kernel.bundle import parse_bundle, render_bundle
 from assay.kernel.check_bundle import check_bundle
@@ -170,6 +171,9 @@ def test_a_forked_log_is_refused(tmp_path: Path, home: Path) -> None:
             _append(tools, 4, word="theirs")
             with pytest.raises(WitnessRefusedError, match="got 409"):
                 sign_checkpoint(tools, ACME, at=tools.clock.now())
+            with pytest.raises(ContradictedError, match=_NAMES[0]):
+                _append(tools, 1, word="theirs")
+        with open_node(fork) as (tools, _):
             _append(tools, 1, word="theirs")
             with pytest.raises(WitnessRefusedError, match="got 422"):
                 sign_checkpoint(tools, ACME, at=tools.clock.now())
@@ -184,6 +188,57 @@ def test_a_forked_log_is_refused(tmp_path: Path, home: Path) -> None:
             pytest.raises(WitnessRefusedError, match="the witness has seen 19 entries, more than our 11"),
         ):
             sign_checkpoint(tools, ACME, at=tools.clock.now())
+
+
+def test_a_node_that_was_rolled_back_as_a_whole_refuses_writes_and_names_the_witness(
+    tmp_path: Path, home: Path
+) -> None:
+    """Its own memory was rolled back with it, so that only the witness knows: asked at the start, and by doctor."""
+    witness = _make_witness(tmp_path / "w", _NAMES[0])
+    _trust(witness, f"{home / 'keys' / 'ledger.key'}.pub", "--origin", _ORIGIN)
+    with _serving(witness, tmp_path) as served:
+        _configure(home, [(witness, served.url)], threshold=1)
+        with open_node(home) as (tools, _):
+            sign_checkpoint(tools, ACME, at=tools.clock.now())
+        older = tmp_path / "older"
+        shutil.copytree(home, older)
+        with serving("serve", "--home", str(home), "--port", "0", folder=tmp_path) as node:
+            assert httpx.get(f"{node.url}/readyz", trust_env=False).status_code == 200
+        with open_node(home) as (tools, _):
+            _append(tools, 4)
+            sign_checkpoint(tools, ACME, at=tools.clock.now())
+            assert [one.entries_behind for one in witness_lags(tools, ACME)] == [0]
+        with serving("serve", "--home", str(older), "--port", "0", folder=tmp_path) as node:
+            told = httpx.get(f"{node.url}/readyz", trust_env=False)
+            assert told.status_code == 503
+            assert _NAMES[0] in told.text
+            assert "witness.contradicted" in told.text
+        done = ask("doctor", "--home", older)
+        assert done.code != 0
+        assert "it contradicts this node" in done.out
+        assert _NAMES[0] in done.out
+
+
+def test_a_server_signs_when_it_stops_and_when_it_starts(tmp_path: Path, home: Path) -> None:
+    """What was written since the last round is vouched for before the process ends, and what a crash left at once."""
+
+    def sizes() -> tuple[int, int]:
+        with open_node(home, writable=False) as (tools, _):
+            kept = tools.database.read(lambda unit: unit.ledger.find_checkpoint(ACME))
+            head = tools.database.read(lambda unit: unit.ledger.head(ACME).sequence_number)
+        return (0 if kept is None else kept.size), head
+
+    with open_node(home) as (tools, _):
+        _append(tools, 3)
+    assert sizes()[0] == 0
+    with serving("serve", "--home", str(home), "--port", "0", folder=tmp_path) as node:
+        httpx.get(f"{node.url}/readyz", trust_env=False)
+        assert sizes()[0] == sizes()[1] > 0
+        (tmp_path / "note.json").write_text('{"text": "one more"}')
+        assert ask("ledger", "append", "--home", home, tmp_path / "note.json").code == 0
+        node.process.terminate()
+        node.process.wait(60)
+    assert sizes()[0] == sizes()[1]
 
 
 class _Log:

@@ -31,6 +31,7 @@ from assay.ports.reasoner import KeptReasoners, LocalReasoner
 from assay.ports.signer import Signer
 from assay.ports.weight_files import WeightFiles
 from assay.ports.witness import Witness
+from assay.ports.witness_standing import WitnessStanding
 from assay.registry.action import Tier
 
 
@@ -73,6 +74,7 @@ class Tools:
     origin: str
     witnesses: tuple[Witness, ...] = ()
     witness_threshold: int = 0
+    standing: WitnessStanding = field(default_factory=WitnessStanding)
     truth_signer: Signer | None = None
     domain_systems: Mapping[str, str] = field(default_factory=dict)
     roles: tuple[str, ...] = ()

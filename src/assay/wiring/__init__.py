@@ -32,6 +32,7 @@ from assay.facts.table import PROJECTOR
 from assay.flows.ledger.found_node import found_node
 from assay.flows.ledger.own_keys import verify_own_keys
 from assay.flows.ledger.resume_ledger import resume_ledger
+from assay.flows.ledger.witness_standing import GuardedDatabase
 from assay.flows.registry.switch_facts import SwitchTier
 from assay.flows.tools import Tools
 from assay.identity.problem import Problem
@@ -44,6 +45,7 @@ from assay.ports.credential_seal import CredentialSeal
 from assay.ports.database import Database, Unit
 from assay.ports.signer import Signer
 from assay.ports.witness import Witness
+from assay.ports.witness_standing import WitnessStanding
 from assay.wiring._delivery import (
     NoAnswerersError,
     NoStrandCheckError,
@@ -240,10 +242,14 @@ def open_for_restore(folder: Path) -> Iterator[Tools]:
         database.close()
 
 
-def _tools(folder: Path, config: Config, database: Database, signers: Mapping[str, Signer]) -> Tools:
+def _tools(folder: Path, config: Config, opened: Database, signers: Mapping[str, Signer]) -> Tools:
+    standing = WitnessStanding()
+    # While a witness contradicts the node, nothing is written; a node without witnesses has nobody to ask.
+    database: Database = GuardedDatabase(opened, standing) if config.witnesses else opened
     clock, delivery = SystemClock(), delivery_settings(config, database)
     return Tools(
         database=database,
+        standing=standing,
         clock=clock,
         entropy=OsEntropy(),
         ledger_signer=signers["ledger"],

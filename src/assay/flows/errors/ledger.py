@@ -78,6 +78,19 @@ class WitnessRefusedError(FlowError):
     code = "witness.refused"
 
 
+class WitnessContradictsError(WitnessRefusedError):
+    """A witness has seen another history of this node than the one in its database."""
+
+    code = "witness.contradicts"
+
+
+class ContradictedError(FlowError):
+    """A witness contradicts this node, so it accepts no writes."""
+
+    code = "witness.contradicted"
+    blame = Blame.OURS
+
+
 class NoIndexError(FlowError):
     """No index that a checkpoint covers was logged yet, so nothing shows that a search is complete."""
 

@@ -1,9 +1,12 @@
 """Sign a checkpoint of every ledger that has grown since its last one."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
+from assay.flows.ledger.cosign_checkpoint import cosign_checkpoint
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
+from assay.kernel.checkpoint import parse_checkpoint
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -37,3 +40,16 @@ def _attempt(tools: Tools, tenant_id: TenantId, at: Instant) -> CheckpointAttemp
         return CheckpointAttempt(tenant_id=tenant_id, size=sign_checkpoint(tools, tenant_id, at=at).checkpoint.size)
     except Error as error:
         return CheckpointAttempt(tenant_id=tenant_id, error=error)
+
+
+def ask_witnesses(tools: Tools) -> None:
+    """Show the newest checkpoint of every ledger to the witnesses again, as a server does when it starts.
+
+    A folder that was rolled back as a whole continues everything that it remembers; the witnesses remember more.
+    """
+    for tenant_id in tools.database.read(lambda unit: unit.ledger.tenants()) if tools.witnesses else ():
+        kept = tools.checkpoints.load(tenant_id)
+        if kept is not None:
+            # What was found is in `tools.standing`; a witness that gives no answer says nothing.
+            with suppress(Error):
+                cosign_checkpoint(tools, tenant_id, parse_checkpoint(kept))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from assay.flows.errors.ledger import WitnessRefusedError
+from assay.flows.errors.ledger import WitnessContradictsError, WitnessRefusedError
 from assay.flows.tools import Tools
 from assay.kernel.checkpoint import SignedCheckpoint, add_signatures, parse_decimal, verify_checkpoint
 from assay.kernel.cosignature import verify_cosignatures, witness_key
@@ -22,6 +22,10 @@ def cosign_checkpoint(tools: Tools, tenant_id: TenantId, signed: SignedCheckpoin
     for witness in tools.witnesses:
         try:
             cosigned = add_signatures(cosigned, [_ask(tools, tenant_id, signed, witness)])
+            tools.standing.agreed(witness.name)
+        except WitnessContradictsError as error:
+            tools.standing.contradicted(witness.name, str(error))
+            refusals.append(f"{witness.name}: {error}")
         except Error as error:
             refusals.append(f"{witness.name}: {error}")
     known = {witness.name: witness.public_key for witness in tools.witnesses}
@@ -39,6 +43,9 @@ def _ask(tools: Tools, tenant_id: TenantId, signed: SignedCheckpoint, witness: W
     reply = witness.add_checkpoint(_request(tools, tenant_id, signed, old_size=0))
     if reply.status == HTTPStatus.CONFLICT:
         reply = witness.add_checkpoint(_request(tools, tenant_id, signed, old_size=_known_size(signed, reply)))
+        if reply.status in (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY):
+            # Asked from the very size that it knows: what it has seen is not the beginning of what we have.
+            raise WitnessContradictsError(f"expected a cosignature, got {reply.status} `{_text(reply)[:120]}`")
     if reply.status != HTTPStatus.OK:
         raise WitnessRefusedError(f"expected a cosignature, got {reply.status} `{_text(reply)[:120]}`")
     return _own_line(signed, witness, parse_signature_lines(_text(reply)))
@@ -66,7 +73,7 @@ def _request(tools: Tools, tenant_id: TenantId, signed: SignedCheckpoint, *, old
 def _known_size(signed: SignedCheckpoint, reply: WitnessReply) -> int:
     size = parse_decimal(_text(reply).strip(), CheckpointError)
     if size > signed.checkpoint.size:
-        raise WitnessRefusedError(f"the witness has seen {size} entries, more than our {signed.checkpoint.size}")
+        raise WitnessContradictsError(f"the witness has seen {size} entries, more than our {signed.checkpoint.size}")
     return size
 
 

@@ -15,8 +15,10 @@ from assay.flows.errors.ledger import OtherDatabaseError
 from assay.flows.ledger.audit_mark import load_mark
 from assay.flows.ledger.audit_parts import check_sample
 from assay.flows.ledger.check_entry import EntryFaultError
+from assay.flows.ledger.checkpoint_growth import ask_witnesses
 from assay.flows.ledger.own_keys import has_key_for, own_key_ring, own_key_ring_in, own_signers, verify_own_database
 from assay.flows.ledger.resume_ledger import resume_ledger
+from assay.flows.ledger.witness_standing import witness_lags
 from assay.flows.tools import Tools
 from assay.flows.truth.check_bronze import check_tables
 from assay.kernel.errors import Error
@@ -42,6 +44,10 @@ _EXPECTED = {
         "synchronous_commit": ("on", "remote_apply", "local"),
     },
 }
+
+
+# A server has every checkpoint cosigned; more entries than this without a cosignature are worth a look.
+_WITNESS_LAG = 100_000
 
 
 class State(StrEnum):
@@ -76,6 +82,7 @@ def failed(name: str, message: str, advice: str) -> Examined:
 def examine_node(tools: Tools, *, at: Instant) -> tuple[Examined, ...]:
     """Look at everything that can be seen quickly; the entries themselves are for `audit_ledger`."""
     facts, whose = tools.database.facts(), _whose(tools)
+    ask_witnesses(tools)
     tenants = tools.database.read(lambda unit: unit.ledger.tenants())
     return (
         *_database(facts),
@@ -127,6 +134,7 @@ def _tenant(tools: Tools, tenant_id: TenantId, at: Instant) -> Iterator[Examined
 
     size, last_at, kept = tools.database.read(look)
     yield _checkpoint(tenant_id, size, kept, at)
+    yield from _witnesses(tools, tenant_id)
     yield _mark(tools, tenant_id, size)
     yield _tables(tools, tenant_id)
     yield _sample(tools, tenant_id)
@@ -163,6 +171,21 @@ def _checkpoint(tenant_id: TenantId, size: int, kept: KeptCheckpoint | None, at:
     if kept.size < size and at - kept.signed_at > _OLD_CHECKPOINT:
         return warning(name, words, advice)
     return fine(name, words)
+
+
+def _witnesses(tools: Tools, tenant_id: TenantId) -> Iterator[Examined]:
+    """How far each witness is behind, and whether it contradicts the node."""
+    for lag in witness_lags(tools, tenant_id):
+        name = f"witness {lag.witness} of {tenant_id}"
+        seen = "no checkpoint" if lag.cosigned_size is None else f"{lag.cosigned_size} entries"
+        if lag.contradiction is not None:
+            advice = "nothing is written: restore a backup that is as long as what the witness has seen"
+            yield failed(name, f"it contradicts this node: {lag.contradiction} [witness.contradicts]", advice)
+        elif lag.cosigned_size is None or lag.entries_behind > _WITNESS_LAG:
+            words = f"cosigned {seen}, {lag.entries_behind} entries behind"
+            yield warning(name, words, "see whether it answers: `assay ledger checkpoint`")
+        else:
+            yield fine(name, f"cosigned {seen}, {lag.entries_behind} entries behind")
 
 
 def _mark(tools: Tools, tenant_id: TenantId, size: int) -> Examined:

@@ -35,6 +35,12 @@ class Metrics:
             ["round", "code"],
             registry=self.registry,
         )
+        self.witness_lag = Gauge(
+            "assay_witness_lag_entries",
+            "Entries that a witness has not cosigned yet",
+            ["tenant", "witness"],
+            registry=self.registry,
+        )
         self.observations = Counter(
             "assay_observations",
             "Observations that came in, by what became of them",

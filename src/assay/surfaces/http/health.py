@@ -56,7 +56,13 @@ class Readiness:
             "writer": lambda: self._tools.database.write(lambda _unit: None),
             "resume": lambda: resume_ledger(self._tools),
         }
-        return tuple([problem for name, work in checks.items() for problem in await _check(desk, name, work)])
+        # By name: whoever balances the load is told which witness has seen another history.
+        named = (Problem(field="witnesses", message=f"witness.contradicts: {one}") for one in self._against())
+        checked = [problem for name, work in checks.items() for problem in await _check(desk, name, work)]
+        return (*named, *checked)
+
+    def _against(self) -> list[str]:
+        return sorted(self._tools.standing.contradictions())
 
 
 async def _check(desk: Desk, name: str, work: Callable[[], object]) -> tuple[Problem, ...]:

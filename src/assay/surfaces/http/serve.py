@@ -22,8 +22,9 @@ from litestar import Litestar
 
 from assay.adapters.group_commit import WriterStoppedError
 from assay.flows.answer_once import forget_requests
-from assay.flows.ledger.checkpoint_growth import checkpoint_growth
+from assay.flows.ledger.checkpoint_growth import ask_witnesses, checkpoint_growth
 from assay.flows.ledger.seal_index import seal_index
+from assay.flows.ledger.witness_standing import witness_lags
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.settle_reviews import settle_reviews
 from assay.kernel.errors import Blame, Error
@@ -42,6 +43,7 @@ _DRAIN_SECONDS = 60
 _CLOSE_SECONDS = 5
 _BACKLOG = 2048
 _FORGET_SECONDS = 3600
+_BEGIN_SECONDS = 5
 _WATCH_WRITER_SECONDS = 1
 _log = structlog.get_logger("assay.serve")
 
@@ -196,25 +198,44 @@ def keep_house(desk: Desk) -> Iterator[None]:
         for work, seconds in rounds
         if seconds
     ]
+    first = threading.Thread(target=_begin, args=(desk,), name="assay-begin")
+    first.start()
+    # A witness that does not answer delays the start by this much, and no more.
+    first.join(_BEGIN_SECONDS)
     for thread in threads:
         thread.start()
     try:
         yield
     finally:
         desk.stopping.set()
-        for thread in threads:
+        for thread in (first, *threads):
             thread.join()
         post.close()
+        if node.checkpoint_seconds and not desk.writer_lost.is_set():
+            _once(sign_grown, desk)
+
+
+def _begin(desk: Desk) -> None:
+    """Sign what grew since the last checkpoint, and hear whether the witnesses know this history."""
+    if desk.config.node.checkpoint_seconds:
+        _once(sign_grown, desk)
+    _once(lambda begun: ask_witnesses(begun.tools), desk, "ask_witnesses")
+    for name, said in desk.tools.standing.contradictions().items():
+        _log.error("witness_contradicts", witness=name, message=said)
 
 
 def _repeat(work: Callable[[Desk], None], desk: Desk, seconds: int) -> None:
     while not desk.stopping.wait(seconds):
-        try:
-            work(desk)
-        except Exception as error:  # noqa: BLE001 - the next round may succeed, and the thread must live to try it
-            code = error.code if isinstance(error, Error) else "http.internal"
-            desk.metrics.round_failures.labels(round=work.__name__, code=code).inc()
-            _log.error(work.__name__, code=code, traceback="".join(traceback.format_exception(error)))
+        _once(work, desk)
+
+
+def _once(work: Callable[[Desk], None], desk: Desk, name: str | None = None) -> None:
+    try:
+        work(desk)
+    except Exception as error:  # noqa: BLE001 - the next round may succeed, and the thread must live to try it
+        code = error.code if isinstance(error, Error) else "http.internal"
+        desk.metrics.round_failures.labels(round=name or work.__name__, code=code).inc()
+        _log.error(name or work.__name__, code=code, traceback="".join(traceback.format_exception(error)))
 
 
 def watch_writer(desk: Desk) -> None:
@@ -271,6 +292,9 @@ def sign_grown(desk: Desk) -> None:
         else:
             desk.metrics.round_failures.labels(round="sign_grown", code=attempt.error.code).inc()
             _log.error("checkpoint", tenant=attempt.tenant_id, code=attempt.error.code, message=str(attempt.error))
+    for tenant_id in desk.tools.database.read(lambda unit: unit.ledger.tenants()):
+        for lag in witness_lags(desk.tools, tenant_id):
+            desk.metrics.witness_lag.labels(tenant=tenant_id, witness=lag.witness).set(lag.entries_behind)
 
 
 def _leave_in_order(_number: int, _frame: FrameType | None) -> None:

@@ -1,0 +1,110 @@
+"""What the witnesses say of this node: how far each has cosigned, and which of them contradict it.
+
+answer of a witness -> cosigned size | contradiction -> the node accepts no writes until the witness agrees again
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from msgspec import Struct
+
+from assay.flows.errors.ledger import ContradictedError
+from assay.flows.tools import Tools
+from assay.kernel.checkpoint import parse_checkpoint
+from assay.kernel.cosignature import witness_key
+from assay.kernel.ids import TenantId
+from assay.kernel.ledger import Draft, Receipt
+from assay.kernel.note import find_signature
+from assay.ports.database import Database, DatabaseFacts, Pending, Unit
+from assay.ports.witness_standing import WitnessStanding
+
+T = TypeVar("T")
+# How many checkpoints are looked through for the newest that a witness cosigned.
+_LOOK_BACK = 100
+
+
+class WitnessLag(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How far a witness is behind a ledger; `cosigned_size` is None where it cosigned none of the newest checkpoints.
+
+    `contradiction` is what the witness said last against this node's history.
+    """
+
+    witness: str
+    cosigned_size: int | None
+    entries_behind: int
+    contradiction: str | None = None
+
+
+def witness_lags(tools: Tools, tenant_id: TenantId) -> tuple[WitnessLag, ...]:
+    """One line for each configured witness, by the newest checkpoints in the database."""
+    if not tools.witnesses:
+        return ()
+    return tools.database.read(lambda unit: _lags(unit, tools, tenant_id))
+
+
+def _lags(unit: Unit, tools: Tools, tenant_id: TenantId) -> tuple[WitnessLag, ...]:
+    size = unit.ledger.head(tenant_id).sequence_number
+    missing = {one.name: witness_key(one.name, one.public_key) for one in tools.witnesses}
+    found: dict[str, int] = {}
+    at_most: int | None = None
+    for _ in range(_LOOK_BACK):
+        kept = unit.ledger.find_checkpoint(tenant_id, at_most=at_most)
+        if kept is None or not missing:
+            break
+        note = parse_checkpoint(kept.note.encode()).note
+        for name in [name for name, key in missing.items() if find_signature(note, key) is not None]:
+            found[name] = kept.size
+            del missing[name]
+        at_most = kept.size - 1
+    contradictions = tools.standing.contradictions()
+    return tuple(
+        WitnessLag(
+            witness=one.name,
+            cosigned_size=found.get(one.name),
+            entries_behind=size - found.get(one.name, 0),
+            contradiction=contradictions.get(one.name),
+        )
+        for one in tools.witnesses
+    )
+
+
+class GuardedDatabase:
+    """Implements `ports.database.Database`; while a witness contradicts the node, nothing is written."""
+
+    def __init__(self, inner: Database, standing: WitnessStanding) -> None:
+        self.inner = inner
+        self._standing = standing
+
+    def append(self, draft: Draft) -> Receipt:
+        self._require_uncontradicted()
+        return self.inner.append(draft)
+
+    def submit(self, draft: Draft) -> Pending[Receipt]:
+        self._require_uncontradicted()
+        return self.inner.submit(draft)
+
+    def write(self, work: Callable[[Unit], T]) -> T:
+        self._require_uncontradicted()
+        return self.inner.write(work)
+
+    def read(self, work: Callable[[Unit], T]) -> T:
+        return self.inner.read(work)
+
+    def subscribe(self, notify: Callable[[TenantId, int], None]) -> Callable[[], None]:
+        return self.inner.subscribe(notify)
+
+    def scrub(self) -> bool:
+        return self.inner.scrub()
+
+    def facts(self) -> DatabaseFacts:
+        return self.inner.facts()
+
+    def close(self) -> None:
+        self.inner.close()
+
+    def _require_uncontradicted(self) -> None:
+        for name, said in self._standing.contradictions().items():
+            raise ContradictedError(
+                f"the witness `{name}` contradicts this node: {said}; nothing is written until it agrees: restore the"
+                " node from a backup that is as long as what the witness has seen, and keep this folder for inspection"
+            )
