@@ -86,6 +86,33 @@ def test_what_was_signed_is_what_is_verified(body: bytes, method: str, path: str
             verify_signed_request(replace(request, **change), _PUBLIC)
 
 
+def test_an_idempotency_key_and_a_condition_are_covered_where_they_are_there() -> None:
+    """Nobody in between adds, changes or removes one; a request without them is signed as ever."""
+    conditions = {"idempotency-key": "k-1", "if-match": '"abc"'}
+    made = sign_request(
+        _KEY.sign,
+        key_id_of(_PUBLIC),
+        method="POST",
+        target_uri=_URI,
+        body=b"",
+        nonce=_NONCE,
+        at=_AT,
+        headers=conditions,
+    )
+    whole = {**made, **conditions}
+    verify_signed_request(parse_signed_request("POST", _URI, whole), _PUBLIC)
+    assert '"content-digest" "idempotency-key" "if-match"' in made["signature-input"]
+    changed = parse_signed_request("POST", _URI, {**whole, "if-match": "*"})
+    with pytest.raises(Error) as caught:
+        verify_signed_request(changed, _PUBLIC)
+    assert caught.value.code == "signature.invalid"
+    without = {name: value for name, value in whole.items() if name != "idempotency-key"}
+    for headers in (without, {**_headers(), "idempotency-key": "added"}):
+        with pytest.raises(Error) as caught:
+            parse_signed_request("POST", _URI, headers)
+        assert caught.value.code == "identity.signature_form"
+
+
 def test_another_key_did_not_sign_it() -> None:
     other = Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key().public_bytes_raw()
     with pytest.raises(Error) as caught:

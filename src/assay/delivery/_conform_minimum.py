@@ -41,7 +41,7 @@ def check_minimum(
 ) -> Iterator[Finding]:
     yield _state(state)
     yield _trust(trust)
-    yield from _answers(state, [annotation_of(one) for one in answers])
+    yield from _answers(state, answers)
     yield _routed(rule_before, rule_after, reported, receipts)
     yield _counters(rule_before, rule_after, reported)
     yield from _root_cause(rule_after, reported, root_cause)
@@ -71,8 +71,10 @@ def _trust(fetched: Fetched | None) -> Finding:
     return outcome(not wrong, "pramana.11.2", "trust", told)
 
 
-def _answers(state: Fetched | None, annotations: Sequence[Members]) -> Iterator[Finding]:
-    """Requirements 3 to 6, each over every answer."""
+def _answers(state: Fetched | None, answers: Sequence[Fetched]) -> Iterator[Finding]:
+    """Requirements 3 to 6, each over every answer; a problem names the query type of its answer."""
+    annotations = [annotation_of(answer) for answer in answers]
+    named = [str(one.get("query_type") or f"answer {number}") for number, one in enumerate(annotations, 1)]
     supported = tuple(StrandId(str(one)) for one in as_list(members_of(state).get("strands_supported")))
     checks = (
         ("pramana.11.3", [_strand_problem(one, supported) for one in annotations]),
@@ -81,7 +83,7 @@ def _answers(state: Fetched | None, annotations: Sequence[Members]) -> Iterator[
         ("pramana.11.6", [_rule_problem(one) for one in annotations]),
     )
     for rule, problems in checks:
-        found = next((f"answer {number}: {one}" for number, one in enumerate(problems, 1) if one), "")
+        found = next((f"{name[:80]}: {one}" for name, one in zip(named, problems, strict=True) if one), "")
         yield outcome(bool(problems) and not found, rule, "answers", found or "expected answers to look at, got none")
 
 

@@ -1,9 +1,10 @@
-"""Signed requests: HTTP message signatures (RFC 9421) with Ed25519 over method, address and body.
+"""Signed requests: HTTP message signatures (RFC 9421) with Ed25519 over method, address, body and conditions.
 
-method + target URI + content digest + (created, nonce, keyid) -> signature base -> Ed25519
+method + target URI + content digest [+ idempotency key] [+ if-match] + (created, nonce, keyid) -> base -> Ed25519
 
-One form is taken and no other: exactly these three components, in this order, `created`, `keyid` and `nonce` each once,
-and a SHA-256 of the body (RFC 9530), the empty one included. What is covered is thereby never a choice of the sender.
+One form is taken and no other: exactly these components, in this order, the last two where the request has such a
+header; `created`, `keyid` and `nonce` each once, and a SHA-256 of the body (RFC 9530), the empty one included. What is
+covered is thereby never a choice of the sender, and nobody in between adds, changes or removes a condition.
 """
 
 import hmac
@@ -27,10 +28,10 @@ NONCE_BYTES = 16
 # How far `created` may be from our clock, either way; a nonce is remembered until nothing signed with it is fresh.
 REQUEST_SKEW = timedelta(seconds=300)
 _LABEL = "assay"
-_COVERED = '("@method" "@target-uri" "content-digest")'
-_INPUT = re.compile(
-    rf"([a-z*][a-z0-9_.*-]{{0,31}})=({re.escape(_COVERED)}((?:;[a-z]+=(?:[0-9]+|\"[!#-~]*\"))+))", re.ASCII
-)
+# Headers that change what a request does; each is covered where the request has it.
+CONDITIONS = ("idempotency-key", "if-match")
+_NAMES = ("@method", "@target-uri", CONTENT_DIGEST)
+_INPUT = re.compile(r"([a-z*][a-z0-9_.*-]{0,31})=((\([^()]*\))((?:;[a-z]+=(?:[0-9]+|\"[!#-~]*\"))+))", re.ASCII)
 _PARAMETER = re.compile(r";([a-z]+)=(?:([0-9]{1,11})|\"([!#-~]{1,200})\")", re.ASCII)
 _NONCE = re.compile(r"[A-Za-z0-9_-]{16,128}", re.ASCII)
 _METHOD = re.compile(r"[A-Z]{1,16}", re.ASCII)
@@ -60,6 +61,7 @@ class SignedRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     content_digest: str
     input: SignatureInput
     signature: bytes
+    conditions: tuple[tuple[str, str], ...] = ()
 
 
 def make_nonce(entropy: bytes) -> str:
@@ -90,11 +92,16 @@ def sign_request(
     body: bytes,
     nonce: str,
     at: Instant,
+    headers: Mapping[str, str] | None = None,
 ) -> Mapping[str, str]:
-    """The three headers to send; `sign` is Ed25519 with the registered key, `nonce` is used for no other request."""
-    digest = render_content_digest(body)
-    text = f'{_COVERED};created={int(at.timestamp())};keyid="{key_id}";nonce="{nonce}";alg="{_ALGORITHM}"'
-    signature = sign(_base(method.upper(), target_uri, digest, text))
+    """The three headers to send; `sign` is Ed25519 with the registered key, `nonce` is used for no other request.
+
+    `headers` are those of the request, by lower-case name: its conditions are covered.
+    """
+    digest, conditions = render_content_digest(body), _conditions(headers or {})
+    covered = _covered(conditions)
+    text = f'{covered};created={int(at.timestamp())};keyid="{key_id}";nonce="{nonce}";alg="{_ALGORITHM}"'
+    signature = sign(_base(method.upper(), target_uri, digest, conditions, text))
     return {
         CONTENT_DIGEST: digest,
         SIGNATURE_INPUT: f"{_LABEL}={text}",
@@ -104,10 +111,12 @@ def sign_request(
 
 def parse_signed_request(method: str, target_uri: str, headers: Mapping[str, str]) -> SignedRequest:
     """The headers of one request, or `identity.signature_form`; header names are lower-case."""
-    given = _parse_input(headers.get(SIGNATURE_INPUT, ""))
+    conditions = _conditions(headers)
+    given = _parse_input(headers.get(SIGNATURE_INPUT, ""), _covered(conditions))
     digest = headers.get(CONTENT_DIGEST, "")
+    texts = (target_uri, digest, *(value for _, value in conditions))
     # A line feed in any component would let one line of the base pass for two.
-    if not (_METHOD.fullmatch(method) and target_uri.isprintable() and digest.isprintable() and digest):
+    if not (_METHOD.fullmatch(method) and digest and all(text.isprintable() for text in texts)):
         raise MalformedSignatureInputError("expected a method, an address and `Content-Digest` of one line each")
     return SignedRequest(
         method=method,
@@ -115,12 +124,13 @@ def parse_signed_request(method: str, target_uri: str, headers: Mapping[str, str
         content_digest=digest,
         input=given,
         signature=_parse_signature(headers.get(SIGNATURE, ""), given.label),
+        conditions=conditions,
     )
 
 
 def verify_signed_request(request: SignedRequest, public_key: bytes) -> None:
-    """Raise unless the key signed exactly this method, address, digest and parameters."""
-    base = _base(request.method, request.target_uri, request.content_digest, request.input.text)
+    """Raise unless the key signed exactly this method, address, digest, conditions and parameters."""
+    base = _base(request.method, request.target_uri, request.content_digest, request.conditions, request.input.text)
     verify_ed25519(public_key, base, request.signature)
 
 
@@ -131,18 +141,29 @@ def verify_fresh(request: SignedRequest, *, at: Instant) -> None:
         raise StaleRequestError(f"{expected}, got one of {abs(int((at - request.input.created_at).total_seconds()))} s")
 
 
-def _base(method: str, target_uri: str, digest: str, parameters: str) -> bytes:
-    components = (("@method", method), ("@target-uri", target_uri), (CONTENT_DIGEST, digest))
+def _conditions(headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The headers that change what the request does, without the space around their values (RFC 9421, 2.1)."""
+    return tuple((name, headers[name].strip()) for name in CONDITIONS if name in headers)
+
+
+def _covered(conditions: Iterable[tuple[str, str]]) -> str:
+    names = [*_NAMES, *(name for name, _ in conditions)]
+    quoted = " ".join(f'"{name}"' for name in names)
+    return f"({quoted})"
+
+
+def _base(method: str, target_uri: str, digest: str, conditions: Iterable[tuple[str, str]], parameters: str) -> bytes:
+    components = (("@method", method), ("@target-uri", target_uri), (CONTENT_DIGEST, digest), *conditions)
     return signature_base(components, parameters)
 
 
-def _parse_input(header: str) -> SignatureInput:
+def _parse_input(header: str, covered: str) -> SignatureInput:
     match = _INPUT.fullmatch(header)
-    if match is None:
-        raise MalformedSignatureInputError(f"expected `label={_COVERED};created=…;keyid=…;nonce=…` and one signature")
-    found = [(name, number or text) for name, number, text in _PARAMETER.findall(match[3])]
+    if match is None or match[3] != covered:
+        raise MalformedSignatureInputError(f"expected `label={covered};created=…;keyid=…;nonce=…` and one signature")
+    found = [(name, number or text) for name, number, text in _PARAMETER.findall(match[4])]
     given = dict(found)
-    is_whole = "".join(part.group() for part in _PARAMETER.finditer(match[3])) == match[3]
+    is_whole = "".join(part.group() for part in _PARAMETER.finditer(match[4])) == match[4]
     if not is_whole or len(given) != len(found) or not {"created", "keyid", "nonce"} <= given.keys() <= _KNOWN:
         raise MalformedSignatureInputError("expected `created`, `keyid` and `nonce` once each, and `alg` if at all")
     if given.get("alg", _ALGORITHM) != _ALGORITHM or _NONCE.fullmatch(given["nonce"]) is None:

@@ -9,7 +9,7 @@ Starlette (and what is built on it) and Litestar are changed in place; any other
 import functools
 import inspect
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +28,7 @@ from assay.registry.errors import InvalidRuleError, UnknownActionError
 from assay.registry.lease import DEFAULT_TTL_HOURS
 from assay.registry.manifest import DEFAULT_PREFIX, Manifest
 from assay.registry.open_manifest import open_manifest
+from assay.registry.permission import mask_of
 from assay.registry.trip import self_test
 from assay.surfaces.forja.act import Gate
 from assay.surfaces.forja.announcer import Announcer
@@ -71,13 +72,21 @@ class Agent:
         await self._served(scope, receive, send)
 
     def action(
-        self, action_id: str, *, needs: int | None = None, tier: int | None = None, rollback: Undo | None = None
+        self,
+        action_id: str,
+        *,
+        needs: int | str | Sequence[str] | None = None,
+        tier: int | None = None,
+        rollback: Undo | None = None,
     ) -> Callable[[F], F]:
         """Run the function only when the caller may; `codex.json` decides, and what is repeated here must agree.
 
+        `needs` are permission bits by name (`"BOOK"`, `["BOOK", "WRITE"]`) or as one number.
+
         From tier 2 on the request is logged before the function runs. `rollback` undoes one logged action.
         """
-        self._require_agreement(action_id, needs, tier, rollback)
+        mask = needs if needs is None or isinstance(needs, int) else mask_of(_names(needs))
+        self._require_agreement(action_id, mask, tier, rollback)
         if rollback is not None:
             self._undo[action_id] = rollback
 
@@ -328,6 +337,10 @@ class _InPlace:
         await receive()
         await in_thread(self._agent.stop)
         await send({"type": "lifespan.shutdown.complete"})
+
+
+def _names(needs: str | Sequence[str]) -> list[str]:
+    return needs.split(",") if isinstance(needs, str) else list(needs)
 
 
 def _guarded(gate: Gate, action_id: str, function: F) -> F:

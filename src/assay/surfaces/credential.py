@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from assay.flows.errors.identity import NotSignedInError
-from assay.identity.signed_request import CONTENT_DIGEST, SIGNATURE, SIGNATURE_INPUT
+from assay.identity.signed_request import CONDITIONS, CONTENT_DIGEST, SIGNATURE, SIGNATURE_INPUT
 
 # Whatever says who asks. A browser keeps answers too: the next person there must not be shown what the last one saw.
 VARY = "authorization, cookie, signature-input, x-api-key"
@@ -33,8 +33,8 @@ def credential_in(values: Callable[[str], Sequence[str]]) -> str | None:
 
 
 def signature_in(values: Callable[[str], Sequence[str]]) -> dict[str, str]:
-    """The headers of a signature that are there, by name."""
-    found = {name: values(name) for name in (CONTENT_DIGEST, SIGNATURE, SIGNATURE_INPUT)}
+    """The headers of a signature that are there, by name, and those that it has to cover."""
+    found = {name: values(name) for name in (CONTENT_DIGEST, SIGNATURE, SIGNATURE_INPUT, *CONDITIONS)}
     if any(len(texts) > 1 for texts in found.values()):
         raise NotSignedInError("expected each header of the signature once")
     return {name: texts[0] for name, texts in found.items() if texts}

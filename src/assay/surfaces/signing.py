@@ -58,6 +58,7 @@ class SignedRequests(httpx.Auth):
             body=request.content,
             nonce=make_nonce(OsEntropy().token(NONCE_BYTES)),
             at=self._clock.now(),
+            headers={name.lower(): value for name, value in request.headers.items()},
         )
         request.headers.update(signed)
         yield request

@@ -179,13 +179,14 @@ def _emit(house: House, kind: str, **headers: str) -> int:
     return house.call("POST", f"{_FORJA}/sense/emit", json=event, headers=headers).status_code
 
 
-@pytest.mark.parametrize("said", [{"tier": 3}, {"needs": 1}])
+@pytest.mark.parametrize("said", [{"tier": 3}, {"needs": 1}, {"needs": "READ"}, {"needs": ["READ", "WRITE"]}])
 def test_code_that_contradicts_the_manifest_does_not_start(house: House, said: dict[str, int]) -> None:
     with pytest.raises(Error) as caught:
         house.agent.action("ALERT_ACK", **said)  # type: ignore[arg-type]  # a case of the table
     assert caught.value.code == "registry.invalid_rule"
     with pytest.raises(Error) as caught:
         house.agent.action("DROP_TABLES")
+    house.agent.action("ALERT_ACK", needs=["ALERT_ACK", "WRITE"])
     assert caught.value.code == "registry.unknown_action"
 
 

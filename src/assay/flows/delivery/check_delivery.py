@@ -132,14 +132,18 @@ class Probe(Struct, frozen=True, kw_only=True):
     """With what the checker acts: `credential` asks, reports, reads and emits; `session` is a person's who concludes.
 
     `floored` is a credential of somebody whose floor is above what some answers reach. `seconds` is how long is
-    waited for what a service does by itself.
+    waited for what a service does by itself. `questions` are by query type; other types are asked `question`.
     """
 
     credential: str | None = None
     session: str | None = None
     floored: str | None = None
     question: JsonValue = None
+    questions: dict[str, JsonValue] = {}
     seconds: float = 15.0
+
+    def question_for(self, query_type: str) -> JsonValue:
+        return self.questions.get(query_type, self.question)
 
 
 def signed(credential: str | None) -> dict[str, str]:
@@ -242,7 +246,7 @@ class Checking:
             self._succeed(str(annotation_of(answer).get("query_type", "")), rules)
 
     def _ask(self, slug: str) -> Fetched | None:
-        return self._service.post("/query", {"query_type": slug, "question": self._probe.question})
+        return self._service.post("/query", {"query_type": slug, "question": self._probe.question_for(slug)})
 
     def _emit(self) -> Fetched | None:
         name = self._user.partition(":")[2]
@@ -372,7 +376,7 @@ class Checking:
             return ()
         for answer in self._evidence.answers:
             slug = annotation_of(answer).get("query_type")
-            wish = {"query_type": slug, "question": self._probe.question}
+            wish = {"query_type": slug, "question": self._probe.question_for(str(slug))}
             if members_of(self._service.post("/query", wish, by=self._probe.floored)).get("withheld") is True:
                 lowered = self._service.post("/query", {**wish, "authenticity_level_floor": 0}, by=self._probe.floored)
                 seen = members_of(lowered).get("output") is not None

@@ -1,5 +1,6 @@
 """`assay check`: does a service conform to the protocol, and does it hold when it is attacked."""
 
+import re
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from assay.flows.delivery.check_delivery import Probe
 
 _HONEST_NO = 1
+# A query type and what it is asked; a JSON text never begins so.
+_NAMED = re.compile(r"([a-z][a-z0-9._-]*)=(.*)", re.DOTALL)
 
 
 @click.command(cls=Command)
@@ -37,7 +40,13 @@ _HONEST_NO = 1
 @click.option("--credential", envvar="ASSAY_CREDENTIAL", metavar="TOKEN", help="pramana: who asks, reports and reads.")
 @click.option("--session", envvar="ASSAY_SESSION", metavar="TOKEN", help="pramana: the person who concludes.")
 @click.option("--floored", metavar="TOKEN", help="pramana: somebody whose floor is above what can be reached.")
-@click.option("--question", default="null", metavar="JSON", help="pramana: what every kind of question is asked with.")
+@click.option(
+    "--question",
+    "questions",
+    multiple=True,
+    metavar="[TYPE=]JSON",
+    help="pramana: what a query type is asked, or with JSON alone every other type; may be repeated.",
+)
 @click.option("--patience", type=float, default=15.0, metavar="SECONDS", help="pramana: for what comes by itself.")
 @click.option("--junit", is_flag=True, help="Answer as JUnit XML, for build servers.")
 @click.pass_context
@@ -53,7 +62,7 @@ def check(
     credential: str | None,
     session: str | None,
     floored: str | None,
-    question: str,
+    questions: tuple[str, ...],
     patience: float,
 ) -> None:
     """Check the service at URL by rule, and exit 1 if a rule does not hold.
@@ -66,7 +75,7 @@ def check(
     """
     call: Call = context.obj
     if profile in tuple(DeliveryProfile):
-        probe = _probe(credential, session, floored, question, patience)
+        probe = _probe(credential, session, floored, questions, patience)
         report = _check_delivery(url, DeliveryProfile(profile), probe, active=active)
     else:
         report = _check_service(url, Profile(profile), registry, agent_key, active=active)
@@ -99,12 +108,24 @@ def _check_service(url: str, profile: Profile, registry: str | None, agent_key: 
         return check_service(client, url, profile, registry_url=registry, active=active, agent_key=agent_key, at=at)
 
 
-def _probe(credential: str | None, session: str | None, floored: str | None, question: str, patience: float) -> "Probe":
+def _probe(
+    credential: str | None, session: str | None, floored: str | None, questions: tuple[str, ...], patience: float
+) -> "Probe":
     from assay.flows.delivery.check_delivery import Probe
     from assay.kernel.json_text import parse_json
 
+    named = {match[1]: parse_json(match[2]) for text in questions if (match := _NAMED.fullmatch(text))}
+    others = [parse_json(text) for text in questions if not _NAMED.fullmatch(text)]
+    if len(others) > 1:
+        raise click.UsageError("expected one --question for every other query type, got several")
+    question = others[0] if others else None
     return Probe(
-        credential=credential, session=session, floored=floored, question=parse_json(question), seconds=patience
+        credential=credential,
+        session=session,
+        floored=floored,
+        question=question,
+        questions=named,
+        seconds=patience,
     )
 
 
