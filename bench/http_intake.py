@@ -25,8 +25,9 @@ import uvicorn
 from litestar import Litestar
 from msgspec import structs
 
+from assay.flows.identity.authenticate import authenticate
 from assay.flows.tools import Tools
-from assay.flows.verdicts.change_graphs import load_graph
+from assay.flows.verdicts.change_graphs import LoadGraph, load_graph
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.ports.clock import Clock
@@ -134,7 +135,8 @@ def _node(folder: Path) -> Iterator[tuple[int, str]]:
         reasoner = evaluation.tools.reasoner
         assert reasoner is not None  # noqa: S101 - the shipped judge
         judging = replace(evaluation.tools, reasoner=_Remembered(reasoner, tools.clock))
-        load_graph(judging, _graph(), credential=_key(tools, "service:chief", "operator"), at=tools.clock.now())
+        chief = authenticate(tools, _key(tools, "service:chief", "operator"), at=tools.clock.now())
+        load_graph(judging, chief, LoadGraph(document=_graph()))
         key = _key(tools, "service:sensor")
         unlimited = structs.replace(config, http=structs.replace(config.http, rate_requests=0))
         with _served(create_app(judging, unlimited)) as port:

@@ -8,10 +8,10 @@ from itertools import count
 from pathlib import Path
 
 from assay.flows.tools import Tools
-from assay.flows.verdicts.evaluate_many import evaluate_many
 from assay.verdicts.reason import ReasonRequest
 from assay.wiring import open_node
 from tests.flows._verdicts import HonestModel, guarded
+from tests.verdict_calls import evaluate_many
 
 __all__: list[str] = []
 

@@ -33,13 +33,17 @@ def held(database: Database) -> Iterator[None]:
         holder.join()
 
 
-def together(database: Database, shared: SharedUnit, jobs: list[Callable[[], object]]) -> list[object]:
-    """The jobs' answers, when all of them have joined one unit before the writer began it."""
+def together(database: Database, shared: SharedUnit | None, jobs: list[Callable[[], object]]) -> list[object]:
+    """The jobs' answers, when all of them waited for the writer at the same time: in one unit, or each with its own."""
+
+    def waiting() -> int:
+        return database.facts().queue_length if shared is None else shared.queue_length
+
     done: list[object] = []
     runner = threading.Thread(target=lambda: done.extend(at_once(jobs)))
     with held(database):
         runner.start()
-        wait_until(lambda: shared.queue_length == len(jobs))
+        wait_until(lambda: waiting() == len(jobs))
     runner.join()
     return done
 

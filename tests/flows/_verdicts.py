@@ -17,15 +17,7 @@ from assay.flows.review.answer_review import Answered
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.tools import Tools
 from assay.flows.verdicts.attest_verdict import attest_verdict
-from assay.flows.verdicts.change_graphs import (
-    GraphInReview,
-    LoadedGraph,
-    ReleasedGraph,
-    load_graph,
-    release_graph,
-    review_graph,
-)
-from assay.flows.verdicts.decide_verdict import decide_verdict
+from assay.flows.verdicts.change_graphs import GraphInReview, LoadedGraph
 from assay.flows.verdicts.read_verdicts import Decided
 from assay.flows.verdicts.shelves import SkiSettings
 from assay.identity.principal import PrincipalKind
@@ -44,9 +36,10 @@ from assay.verdicts.sovereignty import Place, PlaceKind
 from assay.verdicts.telemetry import parse_telemetry
 from assay.verdicts.window_fact import WindowFact
 from assay.wiring import open_node
-from tests.acting import issue_api_key
+from tests.acting import caller_of, issue_api_key
 from tests.flows._node import TENANT, new_node
 from tests.flows._people import ADMIN, Desk, quick_passwords
+from tests.verdict_calls import Released, judge, load_graph, release_graph, review_graph
 from tests.verdicts.judging import honest
 
 __all__ = [
@@ -204,7 +197,7 @@ class VerdictDesk(Desk):
         )
         return asked
 
-    def release(self, document: bytes) -> ReleasedGraph:
+    def release(self, document: bytes) -> Released:
         asked = self.review(document)
         return release_graph(self.tools, asked.content_hash, GRAPH_KEY, credential=self.operator, at=self.at(minutes=2))
 
@@ -234,7 +227,7 @@ class VerdictDesk(Desk):
         return self.decide_given(self.record(measurement, **more), credential=credential)
 
     def decide_given(self, given: bytes | str | Mapping[str, object], *, credential: str | None = None) -> Decided:
-        return decide_verdict(self.tools, given, credential=credential or self.sensor, at=self.at(minutes=6))
+        return judge(self.tools, given, credential=credential or self.sensor, at=self.at(minutes=6))
 
     def attest(
         self,
@@ -247,15 +240,9 @@ class VerdictDesk(Desk):
     ) -> Answered:
         assert ticket_id is not None
         when = at or self.at(minutes=10)
+        caller = caller_of(self.tools, self.session(by), at=when)
         return attest_verdict(
-            self.tools,
-            TicketId(ticket_id),
-            choice,
-            credential=self.session(by),
-            follow_ups=ROOM_FOLLOW_UPS,
-            reason="looked at it",
-            at=when,
-            **more,
+            self.tools, caller, TicketId(ticket_id), choice, follow_ups=ROOM_FOLLOW_UPS, reason="looked at it", **more
         )
 
 

@@ -5,7 +5,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.flows.answer_once import KEPT, KeyedRequest, Reply
+from assay.flows.answer_once import KEPT, KeyedRequest
 from assay.flows.ledger.audit_ledger import audit_ledger
-from assay.flows.verdicts.answer_records import RecordRequest, answer_records
-from assay.flows.verdicts.decide_many import Asked
+from assay.flows.request import Done
+from assay.flows.verdicts.evaluate import EvaluateRecord, evaluate_each
 from assay.flows.verdicts.read_verdicts import Decided, decided_of
+from assay.identity.caller import Caller
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
+from assay.operations.dispatch import reply_of
 from assay.ports.request_store import KeptRequest
+from tests.acting import caller_of
 from tests.flows._node import TENANT
 from tests.flows._people import FailingAtTheEnd, LostError, Meddling
 from tests.flows._together import together
@@ -39,12 +42,16 @@ def desk(tmp_path: Path) -> Iterator[VerdictDesk]:
         yield opened
 
 
-def _render(decided: Decided) -> Reply:
-    status = 201 if decided.is_new else 200
-    return Reply(status=status, body=msgspec.json.encode(decided), headers={"assay-is-new": str(decided.is_new)})
+@dataclass(frozen=True)
+class _Sent:
+    """A request with its caller, as it waits beside others."""
+
+    caller: Caller
+    request: EvaluateRecord
+    keyed: KeyedRequest | None
 
 
-def _request(desk: VerdictDesk, number: int, *, key: str | None = "", so2: int = 1, later: int = 0) -> RecordRequest:
+def _request(desk: VerdictDesk, number: int, *, key: str | None = "", so2: int = 1, later: int = 0) -> _Sent:
     """Its key is that of the record unless another is given, and None is none."""
     given = msgspec.json.encode(desk.record({"so2": so2}, name=f"t-{number}"))
     keyed = KeyedRequest(
@@ -54,12 +61,13 @@ def _request(desk: VerdictDesk, number: int, *, key: str | None = "", so2: int =
         fingerprint=digest_of(given),
         is_repeatable=True,
     )
-    at = Instant(desk.at(minutes=6) + timedelta(seconds=later))
-    return RecordRequest(TENANT, Asked(given, at, desk.sensor), _render, None if key is None else keyed)
+    caller = caller_of(desk.tools, desk.sensor, at=Instant(desk.at(minutes=6) + timedelta(seconds=later)))
+    return _Sent(caller, EvaluateRecord(record=given), None if key is None else keyed)
 
 
-def _answer(desk: VerdictDesk, *requests: RecordRequest) -> list[Any]:
-    return answer_records(desk.tools, requests)
+def _answer(desk: VerdictDesk, *sent: _Sent) -> list[Any]:
+    answers = evaluate_each(desk.tools, [(one.caller, one.request) for one in sent], [one.keyed for one in sent])
+    return [reply_of(one) if isinstance(one, Done) else one for one in answers]
 
 
 def _kept(desk: VerdictDesk, key: str) -> KeptRequest | None:
@@ -94,7 +102,7 @@ def test_verdicts_keys_and_answers_of_all_who_wait_are_one_commit(desk: VerdictD
         for n in range(9)
     ]
     before = desk.tools.database.facts().commits
-    done = together(desk.tools.database, desk.tools.recording, jobs)
+    done = together(desk.tools.database, None, jobs)
     # One is the test's own, which keeps the writer busy until all have come.
     assert desk.tools.database.facts().commits - before == 2
     assert [_codes(one) for one in done] == [[201]] * 9  # type: ignore[arg-type]  # answers of one request each
@@ -157,7 +165,7 @@ def test_a_commit_that_fails_leaves_neither_verdict_nor_key(desk: VerdictDesk) -
 
 
 def test_who_is_refused_is_refused_alone_and_may_use_the_key_again(desk: VerdictDesk) -> None:
-    odd = RecordRequest(TENANT, Asked(b"{", desk.at(minutes=6), desk.sensor), _render, _request(desk, 7).keyed)
+    odd = replace(_request(desk, 7), request=EvaluateRecord(record=b"{"))
     answers = _answer(desk, _request(desk, 1), odd, _request(desk, 2))
     assert _codes(answers) == [201, "json.malformed", 201]
     assert _kept(desk, "k-7") is None
@@ -238,6 +246,7 @@ def test_keys_are_looked_up_once_for_all_who_wait(desk: VerdictDesk) -> None:
             return getattr(inner, name)
 
     _answer(desk, *(_request(desk, n) for n in range(20)))
+    sent = [_request(desk, n) for n in range(20)]
     desk.use(database=Counting())
-    _answer(desk, *(_request(desk, n) for n in range(20)))
+    _answer(desk, *sent)
     assert len(reads) == 1

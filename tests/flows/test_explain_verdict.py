@@ -8,7 +8,6 @@ import pytest
 from msgspec.structs import replace
 
 from assay.flows.errors import NotFoundError
-from assay.flows.verdicts.evaluate_many import evaluate_many
 from assay.flows.verdicts.explain_verdict import VerdictExplainer
 from assay.flows.verdicts.shelves import GraphShelf
 from assay.kernel.key import TrustAnchors
@@ -16,6 +15,7 @@ from assay.verdicts.errors import GraphError
 from assay.verdicts.predicate import Doubt, Outcome
 from tests.flows._node import TENANT
 from tests.flows._verdicts import VerdictDesk, opened_verdicts, rule
+from tests.verdict_calls import evaluate_many
 
 
 @pytest.fixture

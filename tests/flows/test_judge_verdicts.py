@@ -12,8 +12,7 @@ from assay.adapters.reasoning.judge import JudgeReasoner, JudgeWeights, shipped_
 from assay.adapters.reasoning.judge_frames import Question, Reply
 from assay.adapters.reasoning.judge_here import JudgeHere
 from assay.adapters.reasoning.judge_process import JudgeProcess
-from assay.flows.verdicts.evaluate_many import evaluate_many
-from assay.flows.verdicts.read_verdicts import list_held, show_transcript, show_verdict
+from assay.flows.verdicts.read_verdicts import show_verdict
 from assay.flows.verdicts.replay_verdict import replay_verdicts
 from assay.ports.model import ModelError
 from assay.verdicts.graph.hash import stamp_versions
@@ -22,6 +21,7 @@ from tests.contract._kit import refused
 from tests.flows._node import TENANT
 from tests.flows._verdicts import VerdictDesk, graph_document, opened_verdicts, rule
 from tests.scale import scale
+from tests.verdict_calls import evaluate_many, list_held, show_transcript
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -56,7 +56,7 @@ def test_the_judge_gives_each_record_the_verdict_that_was_written_for_it(desk: V
     lines = (_EXAMPLES / "telemetry" / f"{sector}.jsonl").read_bytes().splitlines()[: scale(8, 10_000)]
     results = list(evaluate_many(desk.tools, lines, credential=desk.sensor, workers=4))
     assert [one.message for one in results if one.code] == []
-    for held in list_held(desk.tools, TENANT, at=desk.at(minutes=7), limit=1000):
+    for held in list_held(desk.tools, TENANT, at=desk.at(minutes=7)):
         desk.attest(held.ticket.id)
     judged = {one.decided.telemetry_id for one in results if one.decided is not None}
     for case in _expected(sector):

@@ -9,10 +9,10 @@ import pytest
 from assay.adapters.clock import SystemClock
 from assay.adapters.reasoning.judge import JudgeReasoner, shipped_weights
 from assay.adapters.reasoning.judge_here import JudgeHere
-from assay.flows.verdicts.decide_v2 import decide_v2, replay_v2
 from assay.flows.verdicts.explain_verdict import VerdictExplainer
 from assay.flows.verdicts.receipts import export_receipt
 from assay.flows.verdicts.replay_verdict import replay_verdicts
+from assay.flows.verdicts.runtime_v2 import replay_v2
 from assay.flows.verdicts.verify_receipt import check_receipt
 from assay.kernel.key import TrustAnchors
 from assay.verdicts.envelope import Verdict, VerifierStatus
@@ -21,6 +21,7 @@ from assay.verdicts.replay import ReplayResult
 from tests.contract._kit import refused
 from tests.flows._node import TENANT
 from tests.flows._verdicts import GRAPH_KEY, VerdictDesk, opened_verdicts, rule
+from tests.verdict_calls import judge
 
 _LARGE = 1.2345678901234568e17
 
@@ -74,7 +75,7 @@ def test_the_second_runtime_replays_large_numbers(tmp_path: Path) -> None:
         opened.settings(is_v2=True, require_review=False)
         opened.load(sign_graph(json.dumps(flat).encode(), GRAPH_KEY.public_key, GRAPH_KEY.sign))
         given = json.dumps(opened.record({"so2": 1e18}))
-        decided = decide_v2(opened.tools, given, credential=opened.sensor, at=opened.at(minutes=6))
+        decided = judge(opened.tools, given, credential=opened.sensor, at=opened.at(minutes=6))
         assert decided.overall.verdict is Verdict.FLAG
         (told,) = VerdictExplainer(opened.tools, TENANT).explain(decided)
         assert told.obligations[0].observed == 1e18

@@ -11,7 +11,7 @@ from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.settle_reviews import settle_reviews
 from assay.flows.verdicts.attest_verdict import prepare_token
-from assay.flows.verdicts.read_verdicts import list_held, show_verdict
+from assay.flows.verdicts.read_verdicts import show_verdict
 from assay.flows.verdicts.verdict_rows import get_verdict_entry
 from assay.kernel.canonical import canonical_json
 from assay.kernel.ids import TicketId
@@ -19,9 +19,11 @@ from assay.kernel.ledger import EntryKind
 from assay.review.ticket import Ticket
 from assay.verdicts.envelope import HumanAttestation, Verdict, attested_hash
 from assay.verdicts.govern import Standing, verify_attestation
+from tests.acting import caller_of
 from tests.contract._kit import refused
 from tests.flows._node import TENANT
 from tests.flows._verdicts import KeyInHand, VerdictDesk, opened_verdicts, rule
+from tests.verdict_calls import list_held
 
 
 @pytest.fixture
@@ -138,10 +140,9 @@ def _token(desk: VerdictDesk, ticket: Ticket, **changes: object) -> HumanAttesta
     signer = desk.tools.review_signer
     unsigned = prepare_token(
         desk.tools,
+        caller_of(desk.tools, desk.session("user:rita"), at=desk.at(minutes=9)),
         ticket.id,
-        credential=desk.session("user:rita"),
         key_id=signer.key_id,
-        at=desk.at(minutes=9),
     )
     changed = msgspec.structs.replace(unsigned, attestation=msgspec.structs.replace(unsigned.attestation, **changes))
     return msgspec.structs.replace(changed.attestation, signature_hex=signer.sign(changed.message).hex())

@@ -6,14 +6,15 @@ from pathlib import Path
 import pytest
 
 from assay.flows.ledger.audit_ledger import audit_ledger
-from assay.flows.verdicts.coverage import check_agreement, show_buffers, show_coverage
-from assay.flows.verdicts.read_verdicts import list_held, list_verdicts, show_verdict
+from assay.flows.verdicts.coverage import check_agreement, show_buffers
+from assay.flows.verdicts.read_verdicts import list_verdicts, show_verdict
 from assay.flows.verdicts.replay_verdict import replay_verdicts
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.replay import summarise_replays
 from tests.flows._node import TENANT
 from tests.flows._people import at_once
 from tests.flows._verdicts import VerdictDesk, opened_verdicts, rule
+from tests.verdict_calls import coverage, list_held
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def test_a_verdict_goes_its_whole_way(desk: VerdictDesk) -> None:
     assert verdicts == {0: Verdict.CLEAR, 1: None, 2: None, 3: Verdict.FLAG}
     assert len(list_held(desk.tools, TENANT, at=desk.at(minutes=7))) == 2
     assert [row.rule_id for row in list_verdicts(desk.tools, TENANT, subject="chimney")] == [""]
-    assert [gap.subject for gap in show_coverage(desk.tools, TENANT).gaps] == ["chimney"]
+    assert [gap.subject for gap in coverage(desk.tools, TENANT, is_open=True)] == ["chimney"]
     assert check_agreement(desk.tools, TENANT).is_healthy
     assert {state.subject for state in show_buffers(desk.tools, TENANT)} == {"stack", "chimney"}
     assert summarise_replays(replay_verdicts(desk.tools, TENANT)).is_clean

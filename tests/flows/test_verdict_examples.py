@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.verdicts.evaluate_many import evaluate_many
-from assay.flows.verdicts.read_verdicts import list_held, show_verdict
+from assay.flows.verdicts.read_verdicts import show_verdict
 from assay.flows.verdicts.replay_verdict import replay_verdicts
 from assay.verdicts.replay import summarise_replays
 from tests.flows._node import TENANT
 from tests.flows._verdicts import HonestModel, VerdictDesk, opened_verdicts
+from tests.verdict_calls import evaluate_many, list_held
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -31,7 +31,7 @@ def test_each_record_gets_the_verdict_that_was_written_for_it(desk: VerdictDesk,
     lines = (_EXAMPLES / "telemetry" / f"{sector}.jsonl").read_bytes().splitlines()
     results = list(evaluate_many(desk.tools, lines, credential=desk.sensor, workers=4))
     assert [one.message for one in results if one.code] == []
-    for held in list_held(desk.tools, TENANT, at=desk.at(minutes=7), limit=1000):
+    for held in list_held(desk.tools, TENANT, at=desk.at(minutes=7)):
         desk.attest(held.ticket.id)
     expected = json.loads((_EXAMPLES / "telemetry" / f"{sector}.expected.json").read_text())["expected"]
     for case in expected:

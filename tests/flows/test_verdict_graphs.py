@@ -10,9 +10,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from assay.flows.errors.verdicts import InvalidGraphError
 from assay.flows.ledger.audit_ledger import audit_ledger
-from assay.flows.verdicts.change_graphs import load_graph, release_graph, review_graph
-from assay.flows.verdicts.graph_impact import graph_impact
-from assay.flows.verdicts.inspect_graph import list_graph_history
 from assay.kernel.digest import EMPTY_DIGEST, digest_of
 from assay.kernel.key import TrustAnchors
 from assay.kernel.ledger import EntryKind
@@ -31,6 +28,7 @@ from tests.flows._verdicts import (
     opened_verdicts,
     rule,
 )
+from tests.verdict_calls import graph_history, graph_impact, load_graph, release_graph, review_graph
 
 _STRANGER = KeyInHand(Ed25519PrivateKey.from_private_bytes(b"S" * 32))
 
@@ -322,7 +320,7 @@ def test_the_history_names_who_reviewed_and_what_changed(desk: VerdictDesk) -> N
     desk.judge_by(rule("limit", value=30), compiled_at="2026-02-01T00:00:00Z")
     rejected = graph_document(rule("limit", value=99), compiled_at="2026-03-01T00:00:00Z")
     desk.review(rejected, "reject")
-    found = list_graph_history(desk.tools, TENANT)
+    found = graph_history(desk.tools, TENANT)
     kinds = [one.kind.value for one in found]
     assert [kind for kind in kinds if kind != "added"] == ["accepted", "activated", "accepted", "activated", "rejected"]
     assert [one.sequence_number for one in found] == sorted(one.sequence_number for one in found)

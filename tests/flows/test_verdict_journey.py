@@ -9,13 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from assay.flows.ledger.audit_ledger import audit_ledger
-from assay.flows.verdicts.read_verdicts import (
-    list_verdicts,
-    page_verdicts,
-    show_entry_verdict,
-    show_transcript,
-    show_verdict,
-)
+from assay.flows.verdicts.read_verdicts import list_verdicts, show_entry_verdict, show_verdict
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
 from assay.kernel.ledger import EntryKind
@@ -37,6 +31,7 @@ from tests.flows._node import TENANT
 from tests.flows._people import LostError, at_once
 from tests.flows._questions import questions_of
 from tests.flows._verdicts import WEIGHTS, VerdictDesk, opened_verdicts, rule
+from tests.verdict_calls import all_verdicts, show_transcript
 
 
 @pytest.fixture
@@ -102,7 +97,7 @@ def test_a_longer_list_of_verdicts_asks_the_database_no_more_questions(
     def questions() -> tuple[int, int]:
         return (
             questions_of(monkeypatch, lambda: list_verdicts(desk.tools, TENANT)),
-            questions_of(monkeypatch, lambda: page_verdicts(desk.tools, TENANT, limit=50)),
+            questions_of(monkeypatch, lambda: all_verdicts(desk.tools, TENANT, limit=50)),
         )
 
     desk.judge_by(rule("a", value=50), rule("b", value=20), rule("c", value=10))
@@ -110,7 +105,7 @@ def test_a_longer_list_of_verdicts_asks_the_database_no_more_questions(
     one = questions()
     for number in range(2, 5):
         desk.decide({"so2": 30}, telemetry_id=f"t-{number}")
-    assert len(page_verdicts(desk.tools, TENANT, limit=50)) == 12
+    assert len(all_verdicts(desk.tools, TENANT, limit=50)) == 12
     assert questions() == one
 
 

@@ -10,7 +10,6 @@ from assay.adapters.reasoning.judge import JudgeReasoner, shipped_weights
 from assay.adapters.reasoning.judge_here import JudgeHere
 from assay.adapters.tpm import TpmMeasuredBoot
 from assay.flows.ledger.audit_ledger import audit_ledger
-from assay.flows.verdicts.examine_sovereignty import audit_measurements
 from assay.flows.verdicts.read_verdicts import show_verdict
 from assay.flows.verdicts.receipts import export_receipt
 from assay.flows.verdicts.replay_verdict import replay_verdicts
@@ -27,6 +26,7 @@ from tests.contract._kit import refused
 from tests.flows._node import TENANT
 from tests.flows._verdicts import VerdictDesk, opened_verdicts, rule
 from tests.software_tpm import running_tpm
+from tests.verdict_calls import audit_measurements
 
 
 @pytest.fixture

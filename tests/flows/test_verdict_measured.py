@@ -10,7 +10,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from assay.adapters.tpm import TpmMeasuredBoot
-from assay.flows.verdicts.examine_sovereignty import audit_measurements
 from assay.flows.verdicts.replay_verdict import replay_verdicts
 from assay.flows.verdicts.sovereignty import MeasuredWeights, attest_sovereignty
 from assay.kernel.digest import Digest, digest_of, raw_digest
@@ -22,6 +21,7 @@ from tests.contract._kit import refused
 from tests.flows._node import TENANT
 from tests.flows._verdicts import WEIGHTS, VerdictDesk, opened_verdicts, rule
 from tests.software_tpm import running_tpm
+from tests.verdict_calls import audit_measurements
 
 OTHER = digest_of(b"other weights")
 

@@ -10,8 +10,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 
-import assay.flows.verdicts.judge_record as judging
 import assay.flows.verdicts.prepare_verdict as preparing
+import assay.flows.verdicts.reason as judging
 from assay.flows.verdicts.replay_verdict import replay_verdicts
 from assay.identity.principal import PrincipalChange
 from assay.kernel.ids import PrincipalId

@@ -13,7 +13,6 @@ from assay.adapters.reasoning.judge import JudgeReasoner, shipped_weights
 from assay.adapters.reasoning.judge_here import JudgeHere
 from assay.adapters.weight_folder import WeightFolder
 from assay.flows.verdicts.check_rows import check_verdicts
-from assay.flows.verdicts.graph_impact import graph_impact
 from assay.flows.verdicts.read_verdicts import show_verdict
 from assay.flows.verdicts.replay_verdict import replay_verdict, replay_verdicts
 from assay.kernel.digest import Digest
@@ -27,6 +26,7 @@ from assay.verdicts.window import window_facts
 from tests.contract._kit import refused
 from tests.flows._node import TENANT, damage
 from tests.flows._verdicts import HonestModel, VerdictDesk, graph_document, opened_verdicts, rule
+from tests.verdict_calls import graph_impact
 from tests.verdicts.judging import vector_cases
 from tests.verdicts.rulings import dockets_of, document_of, judge_reply, record_of, sliced
 

@@ -15,13 +15,7 @@ from assay.flows.delivery.delivery_entry import delivery_entry
 from assay.flows.errors.verdicts import SovereigntyError
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.verdicts.shelves import EgressShelf
-from assay.flows.verdicts.sovereignty import (
-    attest_sovereignty,
-    check_node_sovereignty,
-    clear_egress,
-    count_egress,
-    is_egress_open,
-)
+from assay.flows.verdicts.sovereignty import attest_sovereignty, check_node_sovereignty, count_egress, is_egress_open
 from assay.kernel.digest import EMPTY_DIGEST, ZERO_DIGEST
 from assay.kernel.ids import PrincipalId
 from assay.kernel.key import TrustAnchors
@@ -34,6 +28,7 @@ from assay.verdicts.sovereignty import Place, PlaceKind, sovereignty_message
 from tests.contract._kit import refused
 from tests.flows._node import TENANT, damage
 from tests.flows._verdicts import WEIGHTS, VerdictDesk, opened_verdicts, rule
+from tests.verdict_calls import clear_egress
 
 _REMOTE = Place(kind=PlaceKind.REMOTE, address="db.example:5432")
 

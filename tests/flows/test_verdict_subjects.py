@@ -8,15 +8,13 @@ from typing import Any
 import pytest
 
 from assay.flows.verdicts.coverage import show_buffers
-from assay.flows.verdicts.decide_v2 import decide_v2
-from assay.flows.verdicts.evaluate_many import evaluate_many
-from assay.flows.verdicts.graph_impact import graph_impact
 from assay.flows.verdicts.prepare_verdict import DISPLACED_NOTE
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.verdicts.envelope import Verdict
 from tests.flows._node import TENANT
 from tests.flows._verdicts import VerdictDesk, graph_document, opened_verdicts, rule
+from tests.verdict_calls import evaluate_many, graph_impact, judge
 
 _NAME = "Subject stack"
 
@@ -50,7 +48,7 @@ def test_the_second_runtime_sees_it_as_well(desk: VerdictDesk) -> None:
     desk.settings(is_v2=True)
     for name, so2, subject in (("a", 500, "stack"), ("b", 5, _NAME)):
         record = desk.record({"so2": so2}, name=name, at=_second(desk, so2 % 7), subject=subject)
-        decided = decide_v2(desk.tools, record, credential=desk.sensor, at=desk.at(minutes=6))
+        decided = judge(desk.tools, record, credential=desk.sensor, at=desk.at(minutes=6))
         assert decided.overall.verdict is Verdict.FLAG
 
 

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 from assay.adapters.reasoning.scripted import ScriptedReasoner
 from assay.flows.ledger.audit_ledger import audit_ledger
-from assay.flows.verdicts import evaluate_many as evaluating
-from assay.flows.verdicts.decide_many import Asked
-from assay.flows.verdicts.evaluate_many import Evaluated, evaluate_all, evaluate_many
-from assay.flows.verdicts.evaluate_record import evaluate_together
+from assay.flows.verdicts import evaluate as evaluating
+from assay.flows.verdicts.evaluate import Evaluated, evaluate_all
+from assay.flows.verdicts.intake import Submission
+from assay.flows.verdicts.judge_records import judge_records
 from assay.flows.verdicts.shelves import SubjectLocks
 from assay.identity.credential import parse_api_key
 from assay.identity.principal import PrincipalKind
@@ -30,13 +30,14 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.model import ModelError, ModelWeightsError
 from assay.verdicts.envelope import ModelAnswer, Verdict, VerdictPath
 from assay.verdicts.reason import RawReply, ReasonRequest
-from tests.acting import add_principal, issue_api_key, revoke_api_key
+from tests.acting import add_principal, caller_of, issue_api_key, revoke_api_key
 from tests.contract._kit import refused
 from tests.flows._node import TENANT
 from tests.flows._people import ADMIN, FailingAtTheEnd, LostError, at_once
 from tests.flows._together import together
 from tests.flows._verdicts import WEIGHTS, HonestModel, VerdictDesk, graph_document, opened_verdicts, rule
 from tests.scale import scale
+from tests.verdict_calls import evaluate_many
 
 _RULES = (
     rule("low", "low"),
@@ -174,6 +175,10 @@ def test_what_is_recorded_together_is_byte_for_byte_what_is_recorded_one_by_one(
     assert {answer.code for answer in answers} == {None, "json.malformed", "telemetry.conflict"}
 
 
+def _all_lines(desk: VerdictDesk, lines: list[str]) -> list[Evaluated]:
+    return list(evaluate_all(desk.tools, caller_of(desk.tools, desk.sensor, at=desk.tools.clock.now()), lines))
+
+
 def test_lines_share_commits_and_questions(desk: VerdictDesk) -> None:
     """Of sixty lines most go into one unit of work, and a model that can is asked about them at once."""
     desk.judge_by(*_RULES)
@@ -182,7 +187,7 @@ def test_lines_share_commits_and_questions(desk: VerdictDesk) -> None:
     desk.use(reasoner=asked)
     lines = [json.dumps(desk.record({"so2": 10}, name=f"t-{n}", subject="plain")) for n in range(60)]
     before = desk.tools.database.facts().commits
-    answers = list(evaluate_all(desk.tools, lines, credential=desk.sensor, workers=8))
+    answers = _all_lines(desk, lines)
     assert all(one.decided is not None and one.decided.is_new for one in answers)
     assert desk.tools.database.facts().commits - before < 20
     assert max(asked.batches) > 4
@@ -196,7 +201,7 @@ def test_callers_at_the_same_time_share_a_commit_and_each_has_its_own_answer(des
         for n in (0, 1, 2, 3, 4, 5, 6, 7)
     ]
     before = desk.tools.database.facts().commits
-    done = together(desk.tools.database, desk.tools.recording, jobs)
+    done = together(desk.tools.database, None, jobs)
     # One is the test's own, which keeps the writer busy until all have come.
     assert desk.tools.database.facts().commits - before == 2
     assert sorted(str(getattr(one, "code", "")) for one in done) == [""] * 7 + ["telemetry.conflict"]
@@ -218,7 +223,7 @@ def test_who_rests_on_a_count_that_others_began_anew_asks_the_model(desk: Verdic
         lambda: desk.decide({"so2": 99}, name="other"),
         lambda: desk.decide({"so2": 10}, name="fast"),
     ]
-    together(desk.tools.database, desk.tools.recording, jobs)
+    together(desk.tools.database, None, jobs)
     paths = {body["telemetry"]["telemetry_id"]: n for n, body in enumerate(desk.entries(EntryKind.VERDICT))}
     (fast,) = desk.read(lambda unit: unit.verdicts.of_telemetry(TENANT, "fast"))
     # Whoever was first in the unit decides: after the other one, nothing is stable any more.
@@ -234,10 +239,10 @@ def test_a_commit_that_fails_leaves_nothing_of_any_line(desk: VerdictDesk) -> No
     working = desk.tools
     desk.use(database=failing)
     with pytest.raises(LostError):
-        list(evaluate_all(desk.tools, lines, credential=desk.sensor))
+        list(evaluate_many(desk.tools, lines, credential=desk.sensor, together=64))
     assert desk.head() == head
     desk.tools = working
-    answers = list(evaluate_all(desk.tools, lines, credential=desk.sensor))
+    answers = list(evaluate_many(desk.tools, lines, credential=desk.sensor, together=64))
     assert all(one.decided is not None and one.decided.is_new for one in answers)
 
 
@@ -273,7 +278,7 @@ def test_what_refuses_every_record_is_raised_after_the_answers_before_it(desk: V
     lines = ["{", *(json.dumps(desk.record({"so2": 1}, name=f"t-{n}")) for n in range(20))]
     told: list[Evaluated] = []
     with refused("model.weights"):
-        for one in evaluate_all(desk.tools, lines, credential=desk.sensor):
+        for one in evaluate_many(desk.tools, lines, credential=desk.sensor, together=64):
             told.append(one)  # noqa: PERF402 - what was told before it is raised
     assert [one.line for one in told] == list(range(1, 11))
     assert len(desk.entries(EntryKind.VERDICT)) == 9
@@ -304,22 +309,18 @@ def test_senders_of_a_tenant_are_told_apart_and_tenants_are_judged_apart(desk: V
     add_principal(desk.tools, elsewhere, name, kind=service, name="Globex", by=ADMIN, at=desk.start)
     foreign, _ = issue_api_key(desk.tools, elsewhere, name, by=ADMIN, at=desk.start)
 
-    def asked(number: int, credential: str) -> Asked:
-        return Asked(desk.record({"so2": number}, name=f"t-{number}"), desk.at(minutes=6), credential)
+    def sent(number: int, credential: str) -> Submission:
+        caller = caller_of(desk.tools, credential, at=desk.at(minutes=6))
+        return Submission(desk.record({"so2": number}, name=f"t-{number}", tenant_id=str(TENANT)), caller)
 
-    told = evaluate_together(
-        desk.tools,
-        [
-            (TENANT, asked(1, desk.sensor)),
-            (elsewhere, asked(2, foreign)),
-            (TENANT, asked(3, "ak_none.secret")),
-            (TENANT, asked(4, other)),
-            # Whoever is of another tenant than was said gets nowhere.
-            (TENANT, asked(5, foreign)),
-        ],
-    )
+    with refused("identity.not_signed_in"):
+        sent(3, "ak_none.secret")
+    told = judge_records(desk.tools, [sent(1, desk.sensor), sent(2, foreign), sent(4, other)])
     codes = [getattr(one, "code", None) for one in told]
-    assert codes == [None, "verdict.no_graph", "identity.not_signed_in", None, "identity.other_tenant"]
+    assert codes == [None, "identity.other_tenant", None]
+    elsewhere_itself = caller_of(desk.tools, foreign, at=desk.at(minutes=6))
+    [bare] = judge_records(desk.tools, [Submission(desk.record({"so2": 5}, name="t-5"), elsewhere_itself)])
+    assert getattr(bare, "code", None) == "verdict.no_graph"
     assert [row.telemetry_id for row in desk.read(lambda unit: list(unit.verdicts.all(TENANT)))] == ["t-1", "t-4"]
     assert desk.read(lambda unit: list(unit.verdicts.all(elsewhere))) == []
 
@@ -327,11 +328,9 @@ def test_senders_of_a_tenant_are_told_apart_and_tenants_are_judged_apart(desk: V
 def test_a_credential_that_is_revoked_while_others_wait_is_refused_alone(desk: VerdictDesk) -> None:
     desk.judge_by(rule("limit"))
     other = desk.join("service:other", kind=PrincipalKind.SERVICE)
+    callers = [caller_of(desk.tools, one, at=desk.at(minutes=6)) for one in (desk.sensor, other)]
     prefix, _ = parse_api_key(other)
     revoke_api_key(desk.tools, TENANT, prefix, by=ADMIN, reason="lost", at=desk.at(minutes=5))
-    asked = [
-        (TENANT, Asked(desk.record({"so2": n}, name=f"t-{n}"), desk.at(minutes=6), (desk.sensor, other)[n % 2]))
-        for n in range(6)
-    ]
-    told = evaluate_together(desk.tools, asked)
+    sent = [Submission(desk.record({"so2": n}, name=f"t-{n}"), callers[n % 2]) for n in range(6)]
+    told = judge_records(desk.tools, sent)
     assert [getattr(one, "code", None) for one in told] == [None, "identity.not_signed_in"] * 3

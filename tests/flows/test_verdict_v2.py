@@ -8,15 +8,17 @@ from typing import Any
 import pytest
 
 from assay.flows.ledger.audit_ledger import audit_ledger
-from assay.flows.verdicts.decide_v2 import decide_v2, replay_v2
 from assay.flows.verdicts.read_verdicts import Decided, list_verdicts, show_verdict
 from assay.flows.verdicts.replay_verdict import replay_verdicts
+from assay.flows.verdicts.runtime_v2 import replay_v2
+from assay.kernel.ledger import EntryKind
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.graph.open import sign_graph
 from assay.verdicts.replay import ReplayResult, summarise_replays
 from tests.contract._kit import refused
 from tests.flows._node import TENANT, damage
 from tests.flows._verdicts import GRAPH_KEY, VerdictDesk, opened_verdicts, rule
+from tests.verdict_calls import judge
 
 _FLAT = {
     "metadata": {"version": "2.1"},
@@ -38,7 +40,7 @@ def desk(tmp_path: Path) -> Iterator[VerdictDesk]:
 
 def _decide(desk: VerdictDesk, so2: float, name: str = "t-1", second: int = 0, **more: Any) -> Decided:  # noqa: ANN401 - fields of a record
     given = desk.record({"so2": so2}, name=name, at=desk.at(minutes=5, seconds=second), **more)
-    return decide_v2(desk.tools, given, credential=desk.sensor, at=desk.at(minutes=6))
+    return judge(desk.tools, given, credential=desk.sensor, at=desk.at(minutes=6))
 
 
 @pytest.mark.clause("ski", "11.4")
@@ -63,12 +65,13 @@ def test_windows_look_back_in_version_two_as_well(desk: VerdictDesk) -> None:
 
 
 @pytest.mark.clause("ski", "11.4")
-def test_a_runtime_that_was_not_selected_refuses(desk: VerdictDesk) -> None:
-    with refused("verdict.runtime"):
-        desk.decide({"so2": 1})
+def test_the_operator_alone_selects_the_runtime(desk: VerdictDesk) -> None:
+    """The same request is judged by whichever runtime is selected, and its entry says which one it was."""
+    _decide(desk, 1, "second")
+    assert (len(desk.entries(EntryKind.VERDICT_V2)), len(desk.entries(EntryKind.VERDICT))) == (1, 0)
     desk.settings(is_v2=False)
-    with refused("verdict.runtime"):
-        _decide(desk, 1)
+    _decide(desk, 1, "third")
+    assert (len(desk.entries(EntryKind.VERDICT_V2)), len(desk.entries(EntryKind.VERDICT))) == (1, 1)
 
 
 @pytest.mark.clause("ski", "8.3")

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from assay.flows.verdicts.coverage import check_agreement, show_buffers, show_coverage
-from assay.flows.verdicts.evaluate_many import evaluate_many
+from assay.flows.verdicts.coverage import check_agreement, show_buffers
 from assay.kernel.canonical import canonical_json
 from assay.kernel.digest import digest_of
 from assay.kernel.ledger import EntryKind
@@ -18,6 +17,7 @@ from tests.contract._kit import refused
 from tests.flows._node import TENANT
 from tests.flows._people import at_once
 from tests.flows._verdicts import WEIGHTS, VerdictDesk, opened_verdicts, rule
+from tests.verdict_calls import coverage, evaluate_many
 
 
 @pytest.fixture
@@ -167,11 +167,11 @@ def test_subjects_without_rules_are_on_the_register_until_a_graph_knows_them(des
     desk.judge_by(rule("limit"))
     for second in range(2):
         _verdict(desk, 10, second, subject="chimney", jurisdiction="de")
-    (gap,) = show_coverage(desk.tools, TENANT).gaps
+    (gap,) = coverage(desk.tools, TENANT, is_open=True)
     assert (gap.subject, gap.records, gap.jurisdictions, gap.metrics) == ("chimney", 2, ("de",), ("so2",))
     desk.judge_by(rule("limit"), rule("two", subject="chimney"), compiled_at="2026-02-01T00:00:00Z")
-    report = show_coverage(desk.tools, TENANT)
-    assert (report.gaps, [one.subject for one in report.closed]) == ((), ["chimney"])
+    assert coverage(desk.tools, TENANT, is_open=True) == ()
+    assert [one.subject for one in coverage(desk.tools, TENANT)] == ["chimney"]
 
 
 @pytest.mark.clause("ski", "9.2")

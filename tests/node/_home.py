@@ -121,10 +121,10 @@ def _law(node: Node, keys: dict[str, str]) -> None:
     """A graph that rita accepted, a contract and a trust policy, a rule and a kind of question."""
     olga = keys["olga"]
     document = graph_document(rule("SO2"), rule("NOX", tier="high", metric="nox", value=10))
-    asked = node.review_graph(document, credential=olga)
+    asked = node.acting(olga).review_graph(document)
     node.acting(keys["rita"]).answer_ticket(asked.ticket.id, "accept", seen=asked.ticket.shown_hash, reason="read")
-    signed = node.release_graph(asked.content_hash, credential=olga)
-    node.load_graph(signed.document, credential=olga)
+    signed = node.acting(olga).release_graph(asked.content_hash)
+    node.acting(olga).load_graph(signed.document)
     node.release_contract(contract_text("flood_v1"), schema_bytes("flood_v1"), credential=olga)
     node.register_policy(POLICY, credential=olga)
     node.acting(olga).register_rule(RULE, "At least 10 % of the draught.", domains=["maritime"])

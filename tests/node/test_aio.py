@@ -1,7 +1,6 @@
 """The same journeys awaited: nothing is lost among many tasks, and the event loop goes on meanwhile."""
 
 import asyncio
-from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,7 @@ def test_sixty_four_tasks_append_and_judge_and_nothing_is_lost(home: Home) -> No
         sensor = home.keys["sensor"]
         async with assay.open_async(home.folder) as node:
             notes = [node.append({"n": number}) for number in range(32)]
-            records = [
-                node.evaluate(record(f"r-{number}", so2=number, nox=1), credential=sensor) for number in range(32)
-            ]
+            records = [node.acting(sensor).evaluate(record(f"r-{number}", so2=number, nox=1)) for number in range(32)]
             receipts, decided = await asyncio.gather(asyncio.gather(*notes), asyncio.gather(*records))
             assert len({one.telemetry_id for one in decided}) == 32
             return (
@@ -72,13 +69,11 @@ def test_records_come_back_one_by_one_and_reading_may_stop_early(home: Home) -> 
     async def story() -> list[bool]:
         lines = [msgspec.json.encode(record(f"s-{number}")) for number in range(3)]
         async with assay.open_async(home.folder, credential=home.keys["sensor"]) as node:
-            async with aclosing(node.evaluate_many(lines)) as results:
-                found = [one.decided is not None async for one in results]
-            async with aclosing(node.evaluate_many([msgspec.json.encode(record("s-9")), b"x"])) as results:
-                async for one in results:
-                    assert one.decided is not None
-                    break
-            assert (await node.verdicts_of("s-9")).telemetry_id == "s-9"
+            found = [one.status == "recorded" async for one in node.evaluate_many(lines)]
+            async for one in node.evaluate_many([msgspec.json.encode(record("s-9")), b"x"]):
+                assert one.status == "recorded"
+                break
+            assert (await node.acting(None).verdicts_of("s-9")).telemetry_id == "s-9"
             return found
 
     assert asyncio.run(story()) == [True, True, True]
@@ -116,9 +111,9 @@ def test_closing_in_the_middle_loses_nothing_that_was_acknowledged(home: Home) -
         sensor = home.keys["sensor"]
         async with assay.open_async(home.folder) as node:
             # The judge is running, and a record is on its way when the node is closed.
-            await node.evaluate(record("c-0"), credential=sensor)
+            await node.acting(sensor).evaluate(record("c-0"))
             tasks: list[asyncio.Future[Any]] = []
-            sent = [node.evaluate(record(f"c-{number}"), credential=sensor) for number in range(1, 9)]
+            sent = [node.acting(sensor).evaluate(record(f"c-{number}")) for number in range(1, 9)]
             tasks += [asyncio.ensure_future(one) for one in sent]
             tasks += [asyncio.ensure_future(node.append({"n": number})) for number in range(24)]
             await asyncio.sleep(0)

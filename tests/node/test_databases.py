@@ -1,6 +1,7 @@
 """The facade on PostgreSQL, by the role that owns nothing: opened by its address, read by an auditor."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
 from assay.claims.bundle import ClaimType
 from assay.delivery.answerer import Question
-from assay.kernel.bundle import parse_bundle
+from assay.kernel.bundle import Bundle, parse_bundle
 from assay.verdicts.envelope import Verdict
 from tests.flows._people import quick_passwords
 from tests.node._home import RULE, SLUG, Home, made, record, report
@@ -34,7 +35,7 @@ def peopled(tmp_path_factory: pytest.TempPathFactory, dsn: str) -> Iterator[Home
 
 def test_a_record_a_key_and_a_question_go_their_whole_way(peopled: Home, dsn: str) -> None:
     with assay.open(dsn, home=peopled.folder) as node:
-        decided = node.evaluate(record("p-1"), credential=peopled.keys["sensor"])
+        decided = node.acting(peopled.keys["sensor"]).evaluate(record("p-1"))
         assert {one.rule_id: one.verdict for one in decided.verdicts} == {"SO2": Verdict.FLAG, "NOX": None}
         seen = node.observe(report("user:ben"), credential=peopled.keys["gateway"])
         node.compile_state(seen.truthkey)
@@ -46,7 +47,8 @@ def test_a_record_a_key_and_a_question_go_their_whole_way(peopled: Home, dsn: st
 
         answer = node.acting(peopled.keys["amira"]).ask(SLUG)
         answered = parse_bundle(node.prove_answer(answer.answer_id))
-        proofs = [node.prove_state(seen.truthkey), *node.prove_verdict("p-1"), answered]
+        parts = [json.dumps(one).encode() for one in json.loads(node.prove_verdict("p-1"))]
+        proofs: list[bytes | Bundle] = [node.prove_state(seen.truthkey), *parts, answered]
         assert all(node.verify(one).holds for one in proofs)
     with assay.open(dsn, home=peopled.folder, read_only=True) as auditor:
         assert auditor.audit(full=True).holds

@@ -1,5 +1,7 @@
 """Each journey through the one object that a program holds, on a real node."""
 
+import json
+
 import msgspec
 import pytest
 
@@ -58,38 +60,38 @@ def test_a_record_is_judged_shown_replayed_proven_and_exported(home: Home, node:
     """By the shipped judge, which the first record starts."""
     sensor = home.keys["sensor"]
     given = record("t-1")
-    decided = node.evaluate(given, credential=sensor)
+    decided = node.acting(sensor).evaluate(given)
     assert {one.rule_id: one.verdict for one in decided.verdicts} == {"SO2": Verdict.FLAG, "NOX": None}
-    assert (decided.is_new, node.evaluate(given, credential=sensor).is_new) == (True, False)
+    assert (decided.is_new, node.acting(sensor).evaluate(given).is_new) == (True, False)
     [held] = node.held()
-    node.attest(held.ticket.id, seen=held.ticket.shown_hash, reason="read", credential=home.keys["rita"])
+    node.acting(home.keys["rita"]).attest(held.ticket.id, seen=held.ticket.shown_hash, reason="read")
     settled = node.verdicts_of("t-1")
     assert {one.rule_id: one.verdict for one in settled.verdicts} == {"SO2": Verdict.FLAG, "NOX": Verdict.CLEAR}
     assert {one.result for one in node.replay("t-1")} == {ReplayResult.MATCH}
-    assert node.replay(settled.verdicts[0].sequence_number)[0].result is ReplayResult.MATCH
-    proofs = node.prove_verdict("t-1")
+    assert next(node.replay(entry=settled.verdicts[0].sequence_number)).result is ReplayResult.MATCH
+    proofs = [parse_bundle(json.dumps(one).encode()) for one in json.loads(node.prove_verdict("t-1"))]
     assert all(node.verify(one).holds for one in proofs)
     assert {one.attachments[0].kind for one in proofs} == {"assay-receipt"}
     exported = node.verdict_claims("t-1")
     assert {one.claim_type for one in exported.claims} == {ClaimType.INFERENCE}
     assert _is_strict(exported)
     lines = [msgspec.json.encode(record(f"m-{number}", so2=number)) for number in range(2)]
-    many = list(node.evaluate_many([*lines, b"nonsense"], credential=sensor))
-    assert [(one.decided is None, one.code) for one in many][:2] == [(False, None), (False, None)]
+    many = list(node.acting(sensor).evaluate_many([*lines, b"nonsense"]))
+    assert [(one.status, one.code) for one in many][:2] == [("recorded", None), ("recorded", None)]
     assert many[2].code is not None
 
 
 def test_a_record_goes_the_whole_way_to_a_marked_answer(home: Home, node: Node) -> None:
     """Authorised, judged, gated, marked, recorded, delivered; what is held for a person is not given out."""
     told = record("w-1")
-    handled = node.answer_record(told, credential=home.keys["sensor"])
+    handled = node.acting(home.keys["sensor"]).answer_record(told)
     assert (handled.delivered.body.withheld, handled.decided) == (True, None)
     gate = handled.delivered.body.annotation.gate
     assert isinstance(gate, GateMark)
     assert (gate.decision, handled.delivered.tickets[0].role) == ("DEFER", None)
     [held] = node.held()
-    node.attest(held.ticket.id, seen=held.ticket.shown_hash, reason="read", credential=home.keys["rita"])
-    again = node.answer_record(told, credential=home.keys["sensor"])
+    node.acting(home.keys["rita"]).attest(held.ticket.id, seen=held.ticket.shown_hash, reason="read")
+    again = node.acting(home.keys["sensor"]).answer_record(told)
     assert (again.delivered.body.withheld, again.decided) == (False, node.verdicts_of("w-1"))
     done = node.acting(home.keys["sensor"]).ask("verdict", {"telemetry_id": "w-1"})
     assert {one["verdict"] for one in done.body.output["verdicts"]} == {"FLAG", "CLEAR"}
@@ -100,18 +102,18 @@ def test_what_no_rule_speaks_about_is_on_record_and_cannot_be_marked(home: Home,
     """Unless the operator registered a rule for exactly that."""
     unknown = record("u-1") | {"subject": "moon"}
     with pytest.raises(AnswererError, match="rules behind"):
-        node.answer_record(unknown, credential=home.keys["sensor"])
+        node.acting(home.keys["sensor"]).answer_record(unknown)
     assert node.verdicts_of("u-1").verdicts[0].verdict is Verdict.NULL_UNMAPPED
     node.acting(home.keys["olga"]).register_query(
         "verdict", description="by the graph", domain="maritime", rules=[RULE]
     )
-    handled = node.answer_record(unknown, credential=home.keys["sensor"])
+    handled = node.acting(home.keys["sensor"]).answer_record(unknown)
     assert [ref.rule_id for ref in handled.delivered.body.annotation.rules] == [RULE]
 
 
 def test_who_may_not_ask_sets_no_room_to_work(home: Home, node: Node) -> None:
     with pytest.raises(Error) as caught:
-        node.answer_record(record("x-1"), credential=home.keys["planner"])
+        node.acting(home.keys["planner"]).answer_record(record("x-1"))
     assert caught.value.code == "registry.tier_closed"
     with pytest.raises(Error, match="no verdict"):
         node.verdicts_of("x-1")
@@ -145,7 +147,7 @@ def test_below_the_floor_nothing_is_given_out_beside_the_answer(home: Home, node
         node.amend_principal(name, authenticity_level_floor=3)
     state = node.answer_key(seen.truthkey, credential=gateway)
     assert (state.delivered.body.withheld, state.compiled) == (True, None)
-    verdicts = node.answer_record(record("w-2"), credential=sensor)
+    verdicts = node.acting(sensor).answer_record(record("w-2"))
     assert (verdicts.delivered.body.withheld, verdicts.decided) == (True, None)
     assert node.verdicts_of("w-2").verdicts
 

@@ -4,7 +4,10 @@ from decimal import Decimal
 
 import pytest
 
+from assay.flows.verdicts.inspect_graphs import GraphState
+from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
+from assay.kernel.instant import render_instant
 from assay.node.facade import Node
 from assay.truth.window import WindowEventKind
 from tests.flows._verdicts import graph_document, rule
@@ -13,21 +16,23 @@ from tests.node._home import RULE, SLUG, Home, record, report, signal
 
 def test_graphs_verdicts_and_how_well_they_serve(home: Home, node: Node) -> None:
     sensor = home.keys["sensor"]
-    node.evaluate(record("v-1", so2=1), credential=sensor)
-    node.evaluate({**record("v-2"), "subject": "nobody"}, credential=sensor)
+    node.acting(sensor).evaluate(record("v-1", so2=1))
+    node.acting(sensor).evaluate({**record("v-2"), "subject": "nobody"})
     assert {one.telemetry_id for one in node.verdicts()} == {"v-1", "v-2"}
     assert {one.telemetry_id for one in node.verdicts(subject="stack")} == {"v-1"}
     now = node.tools.clock.now()
-    assert node.verdicts(from_at=now) == ()
-    assert len(node.verdicts(to=now, limit=1)) == 1
+    assert list(node.verdicts(from_at=render_instant(now))) == []
+    assert {one.telemetry_id for one in node.verdicts(to=render_instant(now), limit=1)} == {"v-1", "v-2"}
     decided = node.verdicts_of("v-1")
     asked = next(one.envelope.transcript_ref for one in decided.verdicts if one.envelope is not None)
     assert "so2" in str(node.transcript(asked))
-    assert [one.is_in_use for one in node.graphs()][-1]
-    assert node.graph().document
+    assert [one.state for one in node.graphs()][-1] is GraphState.IN_USE
+    active = node.active_graph().document_hash
+    assert node.graph(active).is_in_use
+    assert digest_of(node.graph_document(active)) == active
     candidate = graph_document(rule("NEW"), name="next")
-    assert node.graph_impact(candidate, credential=home.keys["olga"]).records >= 1
-    assert [one.subject for one in node.coverage().gaps] == ["nobody"]
+    assert node.acting(home.keys["olga"]).graph_impact(candidate).records >= 1
+    assert [one.subject for one in node.coverage(open=True)] == ["nobody"]
     assert node.agreement().observed >= 1
 
 

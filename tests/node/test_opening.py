@@ -53,7 +53,7 @@ def test_closing_twice_does_nothing_and_using_afterwards_is_refused(node: Node) 
     for use in (
         lambda: node.append({"n": 1}),
         lambda: node.state("k"),
-        lambda: node.evaluate({}, credential="x"),
+        lambda: node.acting("x").evaluate({}),
         lambda: node.acting("x").ask(SLUG),
         lambda: list(node.tickets()),
         lambda: node.estimate("how deep"),
@@ -78,7 +78,7 @@ def test_an_auditor_reads_beside_the_writer_and_writes_nothing(home: Home, node:
             lambda: auditor.append({"n": 2}),
             auditor.sign_checkpoint,
             lambda: auditor.acting(home.keys["amira"]).ask(SLUG),
-            lambda: auditor.evaluate({}, credential=home.keys["sensor"]),
+            lambda: auditor.acting(home.keys["sensor"]).evaluate({}),
             lambda: auditor.compile_state("k"),
         ):
             with pytest.raises(ReadOnlyNodeError):

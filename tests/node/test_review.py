@@ -15,7 +15,7 @@ from tests.node._home import Home
 def test_a_ticket_is_worked_on_from_python_and_its_timeline_is_in_the_ledger(home: Home, node: Node) -> None:
     """Each method is one journey; the steps come back as entries with their hashes."""
     olga, rita, sam = (home.keys[name] for name in ("olga", "rita", "sam"))
-    asked = node.review_graph(graph_document(rule("DESK"), name="desk"), credential=olga).ticket
+    asked = node.acting(olga).review_graph(graph_document(rule("DESK"), name="desk")).ticket
     node.acting(sam).claim_ticket(asked.id, seconds=300)
     with pytest.raises(LeasedError):
         node.acting(rita).claim_ticket(asked.id)

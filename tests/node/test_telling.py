@@ -60,10 +60,10 @@ def test_what_a_graph_should_not_say_any_more_is_in_the_log(
     document = json.loads(graph_document(rule("SO2"), compiled_at="2026-02-01T00:00:00Z"))
     document["nodes"]["rules"][0]["track"] = "a"
     written = json.dumps(stamp_versions(document)).encode()
-    asked = node.review_graph(written, credential=home.keys["olga"])
+    asked = node.acting(home.keys["olga"]).review_graph(written)
     node.acting(home.keys["rita"]).answer_ticket(asked.ticket.id, "accept", seen=asked.ticket.shown_hash, reason="read")
-    signed = node.release_graph(asked.content_hash, credential=home.keys["olga"])
-    loaded = node.load_graph(signed.document, credential=home.keys["olga"])
+    signed = node.acting(home.keys["olga"]).release_graph(asked.content_hash)
+    loaded = node.acting(home.keys["olga"]).load_graph(signed.document)
     (notice,) = loaded.notices
     assert [one.getMessage() for one in caplog.records if one.name == "assay.ski"] == [
         f"track_deprecated: {notice.message}"

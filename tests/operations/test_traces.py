@@ -15,9 +15,8 @@ from assay.flows.delivery.report_outcome import report_signal
 from assay.flows.request import Request
 from assay.flows.tools import Tools
 from assay.flows.traced_database import TracedDatabase, trace_of
-from assay.flows.verdicts.decide_many import Asked
-from assay.flows.verdicts.decide_verdict import decide_verdict
-from assay.flows.verdicts.evaluate_record import evaluate_together
+from assay.flows.verdicts.intake import Submission
+from assay.flows.verdicts.judge_records import judge_record, judge_records
 from assay.flows.verdicts.read_verdicts import Decided
 from assay.identity.caller import Caller, local_caller
 from assay.kernel.entry import parse_entry
@@ -115,19 +114,24 @@ def test_records_that_share_a_commit_keep_the_traces_of_their_callers(tmp_path: 
         several = _several(desk.tools, 6)
 
         def send(number: int) -> Callable[[], object]:
-            given = desk.record({"so2": 5}, name=f"t-{number + 1}")
-            at = desk.at(minutes=6)
-            return lambda: decide_verdict(several[number], given, credential=desk.sensor, at=at)
+            given, tools = desk.record({"so2": 5}, name=f"t-{number + 1}"), several[number]
+            caller = with_fields(
+                caller_of(desk.tools, desk.sensor, at=desk.at(minutes=6)), trace=trace_of(tools.database)
+            )
+            return lambda: judge_record(tools, caller, given)
 
-        done = together(desk.tools.database, desk.tools.recording, [send(number) for number in range(len(several))])
+        done = together(desk.tools.database, None, [send(number) for number in range(len(several))])
         assert desk.tools.database.facts().commits - commits <= 2
         found = dict(zip(range(before + 1, before + 7), traces_of(desk.tools, before + 1), strict=True))
         for tools, decided in zip(several, done, strict=True):
             assert isinstance(decided, Decided)
             assert {found[one.sequence_number] for one in decided.verdicts} == {trace_of(tools.database)}
-        asked = [(TENANT, Asked(desk.record({"so2": 5}, name=f"u-{n}"), desk.at(minutes=6), desk.sensor, trace=trace))
-                 for n, trace in enumerate([TRACE, None])]  # fmt: skip
-        evaluate_together(desk.tools, asked)
+        caller = caller_of(desk.tools, desk.sensor, at=desk.at(minutes=6))
+        sent = [
+            Submission(desk.record({"so2": 5}, name=f"u-{n}"), with_fields(caller, trace=trace))
+            for n, trace in enumerate([TRACE, None])
+        ]
+        judge_records(desk.tools, sent)
         assert traces_of(desk.tools, before + 7) == [TRACE, None]
 
 

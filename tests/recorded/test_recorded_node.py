@@ -176,8 +176,8 @@ def test_it_goes_on(home: Path) -> None:
         assert receipt.sequence_number == KNOWN["entries"]["verdicts"] + 1
         session = str(node.log_in("user:eve", password=KNOWN["password"]).session_token)
         (held,) = node.held()
-        node.attest(held.ticket.id, seen=held.ticket.shown_hash, reason="read", credential=session)
-        assert not node.held()
+        node.acting(session).attest(held.ticket.id, seen=held.ticket.shown_hash, reason="read")
+        assert list(node.held()) == []
         node.seal_index()
         node.sign_checkpoint()
         assert node.audit(full=True).holds

@@ -52,7 +52,7 @@ _SAME_ROUTES = (
     ("POST /api/v1/telemetry", "POST /api/evaluate", "POST /api/v1/telemetry:bulk"),
     ("GET /api/v1/verdicts", "GET /api/verdicts", "GET /api/v1/verdicts/{sequence}"),
     ("POST /api/v1/graphs", "POST /api/kg/load"),
-    ("GET /api/v1/graphs/{document_hash}", "GET /api/v1/graphs", "GET /api/v1/graphs/active"),
+    ("GET /api/v1/graphs/{graph}", "GET /api/v1/graphs", "GET /api/v1/graphs/active"),
     ("GET /api/v1/agreement", "GET /api/canary"),
     ("GET /api/v1/sovereignty", "GET /api/sovereignty"),
     ("POST /api/v1/answers", "POST /api/v2/pramana/query"),
@@ -342,7 +342,7 @@ _METHODS: Mapping[str, tuple[Callable[[Node, str], object], str]] = {
         lambda node, key: node.request_penalty("ai:x", Decimal(1), reason="r", credential=key),
         "POST /penalties",
     ),
-    "load_graph": (lambda node, key: node.load_graph(b"", credential=key), "POST /api/v1/graphs"),
+    "load_graph": (lambda node, key: node.acting(key).load_graph(b""), "POST /api/v1/graphs"),
     "gate": (lambda node, key: node.acting(key).gate({}), "POST /api/v1/claims"),
     "resume_claim": (
         lambda node, key: node.acting(key).resume_claim(_DIGEST),

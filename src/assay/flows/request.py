@@ -140,12 +140,14 @@ class Option:
 class Document:
     """Marks the one `bytes` field that is the request body itself: hashed and stored as received.
 
-    `kind` is the type that describes the document to callers; `media_type` is what HTTP expects.
+    `kind` is the type that describes the document to callers; `media_type` is what HTTP expects. `is_long` takes a body
+    up to `http.max_stream_bytes`.
     """
 
     kind: object = None
     media_type: str = "application/json"
     metavar: str = "FILE"
+    is_long: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ def caller_of(node: "OpenedNode", credential: str | None) -> Caller:
 
 def tools_for(node: "OpenedNode", operation: Operation) -> Tools:
     """The tools with what the operation uses; models are opened for the first operation that needs them."""
-    tools = node.judging_tools() if "judge" in operation.uses else node.tools
+    tools = node.judging_tools() if {"judge", "any_judge"} & set(operation.uses) else node.tools
     if node.read_only:
         tools = replace(tools, marks=_Unmarked(tools.marks))
     if "answerers" in operation.uses:

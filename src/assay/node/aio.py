@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 import msgspec
 
 from assay.flows.request import BulkLine
-from assay.flows.verdicts.evaluate_many import Evaluated
 from assay.kernel.ledger import Receipt
 from assay.node.acting import POLL_SECONDS, batches_of
 from assay.operations.async_calls import AsyncCalls, Given
@@ -73,7 +72,6 @@ class AsyncNode(_Walking):
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="assay-node")
         self._bind_ledger(node)
         self._bind_truth(node)
-        self._bind_verdicts(node)
         self._bind_claims(node)
         self._bind_answers(node)
 
@@ -103,25 +101,6 @@ class AsyncNode(_Walking):
         self.replay_truth = self._awaited(node.replay_truth)
         self.prove_state = self._awaited(node.prove_state)
 
-    def _bind_verdicts(self, node: "Node") -> None:
-        self.review_graph = self._awaited(node.review_graph)
-        self.release_graph = self._awaited(node.release_graph)
-        self.load_graph = self._awaited(node.load_graph)
-        self.graphs = self._awaited(node.graphs)
-        self.graph = self._awaited(node.graph)
-        self.graph_impact = self._awaited(node.graph_impact)
-        self.coverage = self._awaited(node.coverage)
-        self.agreement = self._awaited(node.agreement)
-        self.evaluate = self._awaited(node.evaluate)
-        self.answer_record = self._awaited(node.answer_record)
-        self.verdicts_of = self._awaited(node.verdicts_of)
-        self.verdicts = self._awaited(node.verdicts)
-        self.transcript = self._awaited(node.transcript)
-        self.held = self._awaited(node.held)
-        self.attest = self._awaited(node.attest)
-        self.replay = self._awaited(node.replay)
-        self.prove_verdict = self._awaited(node.prove_verdict)
-
     def _bind_claims(self, node: "Node") -> None:
         self.estimate_verdict = self._awaited(node.estimate_verdict)
 
@@ -132,17 +111,6 @@ class AsyncNode(_Walking):
     async def append(self, note: Mapping[str, Any], *, personal: Sequence[str] = ()) -> Receipt:
         """As `Node.append`; while the commit is awaited no thread is held, so thousands may wait at once."""
         return await (await self.run(partial(self.node.submit_note, note, personal=personal)))
-
-    async def evaluate_many(
-        self, lines: Iterable[bytes | str], *, workers: int = 1, credential: str | None = None
-    ) -> AsyncGenerator[Evaluated, None]:
-        """As `Node.evaluate_many`, an answer at a time; whoever stops early leaves nothing half done."""
-        results = self.node.evaluate_many(lines, workers=workers, credential=credential)
-        try:
-            while (one := await self.run(partial(next, results, None))) is not None:
-                yield one
-        finally:
-            await self.run(results.close)
 
     def acting(self, credential: str | None) -> AsyncActingNode:
         """The operations for another caller: this API key or session token; None for the operator of the folder."""

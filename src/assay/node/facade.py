@@ -11,13 +11,11 @@ from assay.node.answer_journeys import AnswerJourneys
 from assay.node.claim_journeys import ClaimJourneys
 from assay.node.event_journeys import EventJourneys
 from assay.node.truth_journeys import TruthJourneys
-from assay.node.verdict_journeys import VerdictJourneys
 from assay.operations.calls import Calls, Given
 
 
 class Node(
     TruthJourneys,
-    VerdictJourneys,
     ClaimJourneys,
     AnswerJourneys,
     EventJourneys,

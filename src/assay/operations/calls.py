@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from assay.flows.delivery.count_outcome import Reported
     from assay.flows.delivery.deliver_answer import AnsweredQuestion
     from assay.flows.delivery.emit_event import Emitted
+    from assay.flows.delivery.handle_intake import Handled
     from assay.flows.delivery.outcomes import OutcomeLine
     from assay.flows.delivery.peers import Forwarded
     from assay.flows.delivery.query_types import ShortAnswer
@@ -76,6 +77,14 @@ if TYPE_CHECKING:
     from assay.flows.review.show_queue import FoundTicket
     from assay.flows.review.show_ticket import DeskTicket, ReviewView, TicketItem
     from assay.flows.review.show_timeline import TimelineEntry
+    from assay.flows.verdicts.attest_verdict import AttestedVerdict, PreparedToken
+    from assay.flows.verdicts.change_graphs import GraphInReview, LoadedGraph, PreparedRelease, ReleasedGraph
+    from assay.flows.verdicts.examine_sovereignty import MeasurementReport
+    from assay.flows.verdicts.explain_verdict import ShownVerdict
+    from assay.flows.verdicts.graph_impact import GraphImpact
+    from assay.flows.verdicts.inspect_graphs import GraphEvent, GraphItem, KeptGraph
+    from assay.flows.verdicts.read_verdicts import Decided, HeldVerdict, ListedVerdict, RuleVerdict
+    from assay.flows.verdicts.runtime_v2 import V2Replay
     from assay.identity.credential import ApiKeyRevocation
     from assay.identity.principal import Principal, PrincipalKind
     from assay.identity.risk import RiskTier
@@ -84,10 +93,12 @@ if TYPE_CHECKING:
     from assay.kernel.check_bundle import Finding
     from assay.kernel.cloudevent import CloudEvent
     from assay.kernel.ledger import Receipt
+    from assay.kernel.transcript import Transcript
     from assay.operations.access import PermittedOperation
     from assay.permits.permit import Effect, PermitState
     from assay.ports.claims_store import ReleasedClaimsPolicy
     from assay.ports.delivery_store import ReportingSession
+    from assay.ports.graph_store import GraphActivation, RecordedReview
     from assay.ports.registry_store import RegisteredKey, RevokedKey
     from assay.ports.webhook_store import Letter
     from assay.registry.discover import ServiceEntry
@@ -99,6 +110,13 @@ if TYPE_CHECKING:
     from assay.review.progress import Progress
     from assay.review.queue import QueuedTicket, QueueFilter, QueueState
     from assay.review.ticket import Ticket
+    from assay.verdicts.agreement import Canary
+    from assay.verdicts.cover import CoverageEntry
+    from assay.verdicts.envelope import Verdict
+    from assay.verdicts.graph.diff import GraphDiff
+    from assay.verdicts.quote import WeightQuote
+    from assay.verdicts.replay import Replay
+    from assay.verdicts.window_fact import BufferState
 
 Given: TypeAlias = Mapping[str, Any] | Struct | bytes | str
 
@@ -608,6 +626,222 @@ class Calls:
     def drop_view(self, name: str) -> Dropped:
         """Delete a saved view of the caller's own."""
         result: Dropped = self._perform("view.drop", drop_absent(name=name))
+        return result
+
+    def evaluate(self, record: Given) -> Decided:
+        """Judge one telemetry record by every rule of the knowledge graph in use, and return all of its verdicts."""
+        result: Decided = self._perform("telemetry.evaluate", drop_absent(record=record))
+        return result
+
+    def evaluate_many(self, records: Iterable[Given]) -> Iterator[BulkLine]:
+        """Judge records in lines, each by every rule; those of one subject in their order."""
+        return self._each("telemetry.evaluate_lines", records)
+
+    def answer_record(self, record: Given) -> Handled:
+        """Judge one telemetry record, and deliver its verdicts as an answer: gated, marked, recorded."""
+        result: Handled = self._perform("telemetry.answer", drop_absent(record=record))
+        return result
+
+    def verdicts_of(self, telemetry_id: str) -> Decided:
+        """Show every rule's verdict on a record; what settled a held verdict is shown in its place."""
+        result: Decided = self._perform("verdicts.of", drop_absent(telemetry_id=telemetry_id))
+        return result
+
+    def explain_verdict(self, telemetry_id: str, *, rule_id: str | None = None) -> ShownVerdict:
+        """Explain the verdicts on a record: obligations and clauses, model, verifier, governor, provenance."""
+        result: ShownVerdict = self._perform(
+            "verdicts.explain", drop_absent(telemetry_id=telemetry_id, rule_id=rule_id)
+        )
+        return result
+
+    def prove_verdict(self, telemetry_id: str) -> bytes:
+        """Make the files that prove the verdicts of a record offline: an array, one proof bundle for each rule."""
+        result: bytes = self._perform("verdicts.prove", drop_absent(telemetry_id=telemetry_id))
+        return result
+
+    def verdicts(
+        self,
+        *,
+        limit: int = 100,
+        rule_id: str | None = None,
+        subject: str | None = None,
+        verdict: Verdict | str | None = None,
+        from_at: str | None = None,
+        to: str | None = None,
+        standing: bool = False,
+        offset: int = 0,
+    ) -> Iterator[ListedVerdict]:
+        """List verdicts with their envelopes, the newest first; a held one is listed without its verdict."""
+        return self._walk(
+            "verdicts.list",
+            drop_absent(
+                limit=limit,
+                rule_id=rule_id,
+                subject=subject,
+                verdict=verdict,
+                from_at=from_at,
+                to=to,
+                standing=standing,
+                offset=offset,
+            ),
+        )
+
+    def verdict(self, sequence: int) -> ListedVerdict:
+        """Show the verdict in an entry of the ledger; it never changes."""
+        result: ListedVerdict = self._perform("verdict.show", drop_absent(sequence=sequence))
+        return result
+
+    def held(self, *, limit: int = 100) -> Iterator[HeldVerdict]:
+        """List verdicts that wait for a person, the oldest first, each with its ticket; an overdue one stays held."""
+        return self._walk("verdicts.held", drop_absent(limit=limit))
+
+    def attest(self, ticket_id: str, choice: str = "attest", *, seen: str, reason: str = "") -> AttestedVerdict:
+        """Attest or decline the held verdict that a ticket asks about, as a person in their own session."""
+        result: AttestedVerdict = self._perform(
+            "verdict.attest", drop_absent(ticket_id=ticket_id, choice=choice, seen=seen, reason=reason)
+        )
+        return result
+
+    def prepare_attestation(self, ticket_id: str, *, key_id: str) -> PreparedToken:
+        """Return the token that a person signs with a key of their own to attest a held verdict."""
+        result: PreparedToken = self._perform("verdict.attest.prepare", drop_absent(ticket_id=ticket_id, key_id=key_id))
+        return result
+
+    def ticket_verdict(self, ticket_id: str) -> RuleVerdict:
+        """Show what the held verdict that a ticket asks about has become."""
+        result: RuleVerdict = self._perform("ticket.verdict", drop_absent(ticket_id=ticket_id))
+        return result
+
+    def transcript(self, transcript_ref: str) -> Transcript:
+        """Show what the model was asked and what it answered (SKI 7.4)."""
+        result: Transcript = self._perform("transcript.show", drop_absent(transcript_ref=transcript_ref))
+        return result
+
+    def receipt(self, sequence: int) -> bytes:
+        """Return the receipt of a verdict as a file for a third party: transcript, grammar, keys that lead to it."""
+        result: bytes = self._perform("receipt.export", drop_absent(sequence=sequence))
+        return result
+
+    def replay(
+        self,
+        telemetry_id: str | None = None,
+        *,
+        limit: int = 100,
+        entry: int | None = None,
+        first: int = 1,
+        last: int | None = None,
+        without_model: bool = False,
+    ) -> Iterator[Replay]:
+        """Reach recorded verdicts again from what is stored (SKI 8), in the order of their entries."""
+        return self._walk(
+            "verdicts.replay",
+            drop_absent(
+                telemetry_id=telemetry_id, limit=limit, entry=entry, first=first, last=last, without_model=without_model
+            ),
+        )
+
+    def replay_second_runtime(self, *, limit: int = 100, first: int = 1, last: int | None = None) -> Iterator[V2Replay]:
+        """Judge the entries of runtime 2 again, by the graph that each names (SKI 11.4): no model, no steps."""
+        return self._walk("verdicts.replay_v2", drop_absent(limit=limit, first=first, last=last))
+
+    def telemetry_buffers(self, subject: str | None = None, *, limit: int = 100) -> Iterator[BufferState]:
+        """List how many records of each subject are kept for rules that look back, and from when to when."""
+        return self._walk("telemetry.buffers", drop_absent(subject=subject, limit=limit))
+
+    def graphs(self, *, limit: int = 100) -> Iterator[GraphItem]:
+        """List knowledge graphs in the order they were handed in, each content once."""
+        return self._walk("graphs.list", drop_absent(limit=limit))
+
+    def active_graph(self) -> GraphActivation:
+        """Show the graph by which records are judged now; its document is found by its `document_hash`."""
+        result: GraphActivation = self._perform("graph.active", drop_absent())
+        return result
+
+    def graph_history(self, *, limit: int = 100) -> Iterator[GraphEvent]:
+        """List what happened to graphs in the ledger's order: handed in, reviewed, put into use, and what changed."""
+        return self._walk("graphs.history", drop_absent(limit=limit))
+
+    def graph_document(self, graph: str) -> bytes:
+        """Return a graph byte for byte as it was handed in: the SHA-256 of the bytes is its `document_hash`."""
+        result: bytes = self._perform("graph.document", drop_absent(graph=graph))
+        return result
+
+    def graph(self, graph: str) -> KeptGraph:
+        """Show who handed in a version of a graph, who signed and reviewed it, and since when it is in use."""
+        result: KeptGraph = self._perform("graph.show", drop_absent(graph=graph))
+        return result
+
+    def graph_diff(self, before: str, after: str) -> GraphDiff:
+        """Compare two graphs that the node keeps, in words and field by field."""
+        result: GraphDiff = self._perform("graph.diff", drop_absent(before=before, after=after))
+        return result
+
+    def graph_reviews(self, content_hash: str, *, limit: int = 100) -> Iterator[RecordedReview]:
+        """List what people said of one content, the first first."""
+        return self._walk("graph.reviews", drop_absent(content_hash=content_hash, limit=limit))
+
+    def review_graph(self, document: Given) -> GraphInReview:
+        """Put a knowledge graph to the reviewers; one with critical or high issues is refused at once."""
+        result: GraphInReview = self._perform("graph.review", drop_absent(document=document))
+        return result
+
+    def release_graph(
+        self, content_hash: str, *, public_key: str | None = None, signature: str | None = None
+    ) -> ReleasedGraph:
+        """Sign a graph whose content people accepted: with the node's review key, or with a key of one's own."""
+        result: ReleasedGraph = self._perform(
+            "graph.release", drop_absent(content_hash=content_hash, public_key=public_key, signature=signature)
+        )
+        return result
+
+    def prepare_release(self, content_hash: str) -> PreparedRelease:
+        """Return the message that an operator with a key of their own signs to release a graph; nothing is recorded."""
+        result: PreparedRelease = self._perform("graph.release.prepare", drop_absent(content_hash=content_hash))
+        return result
+
+    def load_graph(self, document: Given, *, downgrade_reason: str | None = None) -> LoadedGraph:
+        """Put a graph into use (SKI 3.5)."""
+        result: LoadedGraph = self._perform(
+            "graph.load", drop_absent(document=document, downgrade_reason=downgrade_reason)
+        )
+        return result
+
+    def graph_impact(
+        self, document: Given, *, first: int = 1, last: int | None = None, limit: int = 100
+    ) -> GraphImpact:
+        """Judge every recorded record again by a candidate graph, and count which verdicts would change."""
+        result: GraphImpact = self._perform(
+            "graph.impact", drop_absent(document=document, first=first, last=last, limit=limit)
+        )
+        return result
+
+    def coverage(self, *, limit: int = 100, open: bool = False, subject: str | None = None) -> Iterator[CoverageEntry]:
+        """List subjects that received NULL_UNMAPPED, by name; `mapped_by` is a later graph that covers the subject."""
+        return self._walk("coverage.list", drop_absent(limit=limit, open=open, subject=subject))
+
+    def agreement(self) -> Canary:
+        """Show how often the verifier agreed with the model over the latest verdicts for which a model was asked."""
+        result: Canary = self._perform("agreement.show", drop_absent())
+        return result
+
+    def sovereignty(self) -> bytes:
+        """Show what evaluates here and whether it stays on the operator's ground, signed by the node's ledger key."""
+        result: bytes = self._perform("sovereignty.show", drop_absent())
+        return result
+
+    def quote_weights(self, *, nonce: str) -> WeightQuote:
+        """Have the TPM state under its own key which weights were measured; the nonce shows that the answer is new."""
+        result: WeightQuote = self._perform("sovereignty.quote", drop_absent(nonce=nonce))
+        return result
+
+    def audit_measurements(self, *, attestation_key: str) -> MeasurementReport:
+        """Follow every verdict of the ledger to the TPM's word about its weights."""
+        result: MeasurementReport = self._perform("sovereignty.audit", drop_absent(attestation_key=attestation_key))
+        return result
+
+    def clear_egress(self, *, reason: str) -> Receipt:
+        """Record that an operator looked into all attempts to leave the perimeter so far; strict evaluation goes on."""
+        result: Receipt = self._perform("sovereignty.clear", drop_absent(reason=reason))
         return result
 
     def claims(

@@ -31,6 +31,8 @@ _OK = "ok"
 Count = Callable[[str, str, float], None]
 # What an operation returned, for figures of a room's own.
 Notice = Callable[[object], None]
+# A permitted caller, their request, and the idempotency key that they sent.
+Job = tuple[Caller, Any, str | None]
 
 
 class KeptRefusalError(Error):
@@ -113,6 +115,8 @@ class Dispatcher:
         try:
             if key is None or not operation.writes:
                 outcome = outcome_of(operation.flow(self.tools_for(operation, caller), caller, request))
+            elif operation.many is not None and operation.shares.keys:
+                outcome = self._alone(operation, (caller, request, key))
             else:
                 outcome = self._once(operation, caller, request, key)
         except Error as error:
@@ -157,23 +161,32 @@ class Dispatcher:
         reply = answer_once(tools, keyed, work, refused=refused_reply, in_hand=self.in_hand, at=caller.at)
         return done[-1] if not reply.is_kept else read_reply(operation, reply)
 
-    def together(
-        self, operation: Operation, jobs: Sequence[tuple[Caller, Any, str | None]]
-    ) -> Sequence[Outcome | Error]:
+    def together(self, operation: Operation, jobs: Sequence[Job]) -> Sequence[Outcome | Error]:
         """Perform permitted requests that wait at the same time as one piece of work: one commit for all of them.
 
         The flow notes the key of each in that commit, and gives entries the trace id of their caller; see
         `Operation.many`.
         """
-        assert operation.many is not None  # noqa: S101 - only doors of such operations gather
-        keyed = [None if key is None else self.keyed(operation, who, asked, key) for who, asked, key in jobs]
         started = perf_counter()
-        with _all_taken(self.in_hand, keyed):
-            answers = operation.many(self.tools, [(who, asked) for who, asked, _ in jobs], keyed)
+        answers = self._attempt_together(operation, jobs)
         seconds = (perf_counter() - started) / max(1, len(jobs))
         for answer in answers:
             self.count(operation.name, answer.code if isinstance(answer, Error) else _OK, seconds)
+        return answers
+
+    def _attempt_together(self, operation: Operation, jobs: Sequence[Job]) -> list[Outcome | Error]:
+        assert operation.many is not None  # noqa: S101 - only doors of such operations gather
+        keyed = [None if key is None else self.keyed(operation, who, asked, key) for who, asked, key in jobs]
+        with _all_taken(self.in_hand, keyed):
+            answers = operation.many(self.tools, [(who, asked) for who, asked, _ in jobs], keyed)
         return [self._answered(operation, answer) for answer in answers]
+
+    def _alone(self, operation: Operation, job: Job) -> Outcome:
+        """One keyed request of an operation whose `many` notes the key in its own commit."""
+        [answer] = self._attempt_together(operation, [job])
+        if isinstance(answer, Error):
+            raise answer
+        return answer
 
     def _answered(self, operation: Operation, answer: object) -> Outcome | Error:
         if isinstance(answer, Error):

@@ -55,6 +55,27 @@ class Field(NamedTuple):
         return self.info.encode_name
 
 
+def _always(_tools: Tools) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """How requests that wait at the same time share work, for an operation with `many`.
+
+    `when` says whether a node with these tools gathers them at all. With `keys`, `many` notes the idempotency key of
+    each request in its own commit. `threads` work at once, each on at most `most` requests.
+    """
+
+    when: Callable[[Tools], bool] = _always
+    keys: bool = False
+    threads: int = 2
+    most: int = 128
+
+
+SHARES = Shares()
+
+
 @dataclass(frozen=True)
 class Operation:
     """What every declaration says.
@@ -100,9 +121,10 @@ class Operation:
     is_immutable: bool | Callable[[Any], bool] = False
     crew: Crew | None = None
     # What the flow needs opened besides the database: a model that judges, answerers, a general model.
-    uses: Sequence[Literal["judge", "answerers", "estimator", "engines"]] = ()
+    uses: Sequence[Literal["judge", "any_judge", "answerers", "estimator", "engines"]] = ()
     # The flow that takes many requests at once, and answers each with a result or an error.
     many: Callable[..., Any] | None = None
+    shares: Shares = SHARES
     # By the code of a refusal, operations without fields that remedy it: commands and embedded nodes perform them and
     # then try again, since a person who asks for a proof should not have to ask for a checkpoint first.
     remedies: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -57,6 +57,24 @@ _CLAIMS = (
         summary="Draw the judge's reply about a record again, by the weights that judged.",
     ),
 )
+_VERDICTS = (
+    Local(name="graph_file.new", command="graph new", summary="Write a small knowledge graph to begin with."),
+    Local(name="graph_file.extract", command="graph extract", summary="Draft a graph from the text of a regulation."),
+    Local(name="graph_file.upgrade", command="graph upgrade", summary="Write a graph of any form as a typed draft."),
+    Local(name="graph_file.validate", command="graph validate", summary="List every issue of the graph in a file."),
+    Local(name="graph_file.units", command="graph units", summary="Draft exact unit conversions into a graph file."),
+    Local(name="receipt_file.show", command="receipt show", summary="Show what a receipt says; nothing is checked."),
+    Local(
+        name="receipt_file.verify",
+        command="receipt verify",
+        summary="Check with the weights, in one forced pass, that a model wrote a verdict.",
+    ),
+    Local(
+        name="sovereignty_file.verify",
+        command="sovereignty verify",
+        summary="Verify offline a build, the document of a deployment, or the quote of a TPM.",
+    ),
+)
 _PYTHON = (
     Local(name="node.open", method="aio", summary="The same node for an event loop."),
     Local(name="node.close", method="close", summary="Let go of database, keys and models."),
@@ -69,4 +87,4 @@ _PYTHON = (
     Local(name="operation.perform", method="perform_named", summary="Perform an operation by its name."),
 )
 
-LOCAL: tuple[Local, ...] = (*_BEGIN, *_LEDGER, *_REGISTRY, *_CLAIMS, *_PYTHON)
+LOCAL: tuple[Local, ...] = (*_BEGIN, *_LEDGER, *_REGISTRY, *_CLAIMS, *_VERDICTS, *_PYTHON)

@@ -11,12 +11,12 @@ import pytest
 
 from assay.adapters.keyfile import create_key_file, load_key_file, public_path
 from assay.flows.review.answer_desk import answer_desk
-from assay.flows.verdicts.change_graphs import load_graph, release_graph, review_graph
 from assay.review.draft import Reply
 from assay.wiring import open_node
 from tests.acting import caller_of
 from tests.flows._people import quick_passwords
 from tests.surfaces.cli._desk import Done, Shell, opened_shell
+from tests.verdict_calls import load_graph, release_graph, review_graph
 
 __all__ = ["JUDGED", "TELEMETRY", "VerdictShell", "opened_verdict_shell", "record"]
 
@@ -54,6 +54,10 @@ class VerdictShell:
         answer = self(*arguments, "--json", **more)
         assert answer.code == 0, answer.out + answer.err
         return answer.json
+
+    def items(self, *arguments: str | Path, **more: Any) -> Any:  # noqa: ANN401  the same
+        """The items of a list."""
+        return self.done(*arguments, **more)["items"]
 
     def judge(self, *lines: str, options: tuple[str, ...] = ()) -> Done:
         return self("evaluate", "-", *options, as_="service:sensor", stdin="\n".join(lines))

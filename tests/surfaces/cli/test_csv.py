@@ -66,6 +66,7 @@ _ARGUMENTS = {
     ("webhook", "dead"): None,
     ("rules", "session"): None,
     ("review", "timeline"): None,
+    ("graph", "reviews"): None,
 }
 # Of a person, in their own session.
 _SESSIONS = {("review", "view", "list"), ("review", "progress")}

@@ -89,7 +89,7 @@ def test_running_again_goes_on_and_records_nothing_twice(shell: VerdictShell) ->
     """A known record is answered with what is recorded; with --resume it is only counted."""
     first = shell.judged(record("en-03"), record("en-20"))
     assert [one["decided"]["is_new"] for one in first[:-1]] == [True, True]
-    before = shell.done("verdict", "list", "--limit", "1")[0]["sequence_number"]
+    before = shell.items("verdict", "list", "--limit", "1")[0]["outcome"]["sequence_number"]
     again = shell.judged(record("en-03"), record("en-20"), record("en-12"))
     assert [one["decided"]["is_new"] for one in again[:-1]] == [False, False, True]
     assert again[0]["decided"]["verdicts"] == first[0]["decided"]["verdicts"]
@@ -98,7 +98,7 @@ def test_running_again_goes_on_and_records_nothing_twice(shell: VerdictShell) ->
     assert [one["decided"]["telemetry_id"] for one in told[:-1]] == ["en-19"]
     assert told[-1]["summary"]["repeated"] == 2
     # Two rules of the hourly record, one of the planned unit.
-    assert shell.done("verdict", "list", "--limit", "1")[0]["sequence_number"] == before + 3
+    assert shell.items("verdict", "list", "--limit", "1")[0]["outcome"]["sequence_number"] == before + 3
 
 
 @pytest.mark.clause("ski", "5.1")
@@ -144,7 +144,7 @@ def test_a_line_that_is_refused_is_coded_and_counted_and_costs_no_other_anything
 def test_many_at_once_answer_in_order_and_come_to_the_same(shell: VerdictShell) -> None:
     """Records of one subject stay in order, so that windows see what came before."""
     names = ("en-12", "en-13", "en-14", "en-15", "en-16", "en-20")
-    lines = shell.judged(*map(record, names), options=("--workers", "3"))[:-1]
+    lines = shell.judged(*map(record, names))[:-1]
     assert [one["decided"]["telemetry_id"] for one in lines] == [*names]
     assert [one["decided"]["overall"]["verdict"] for one in lines] == [
         "NULL_STALE",

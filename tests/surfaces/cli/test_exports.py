@@ -121,7 +121,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]
     with assay.open(home.folder) as node:
         node.answers(SLUG, rules=[RULE])(lambda _question: "clear")
         answer = node.acting(home.keys["amira"]).ask(SLUG, {"ship": "Ada"})
-        judged = node.evaluate(record("t-1"), credential=home.keys["sensor"])
+        judged = node.acting(home.keys["sensor"]).evaluate(record("t-1"))
         seen = node.observe(report("user:ada"), credential=home.keys["gateway"])
         node.compile_state(seen.truthkey)
     return home.folder, {"answer": answer.answer_id, "verdict": judged.telemetry_id, "state": seen.truthkey}

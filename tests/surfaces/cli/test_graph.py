@@ -194,10 +194,10 @@ def test_a_draft_is_reviewed_signed_and_loaded_by_commands_alone(shell: VerdictS
     assert shell("graph", "sign", draft, "--json", as_="user:olga").refusal == (1, "flow.not_found")
     asked = shell.done("graph", "review", draft, as_="user:olga")
     assert asked["content_hash"] == content
-    assert shell("graph", "review", content).code == 1
+    assert shell("graph", "reviews", content).err == "nobody has reviewed this content\n"
     assert shell("graph", "sign", content, "--json", as_="user:olga").refusal == (1, "graph.unreviewed")
     _accept(shell, asked["ticket"])
-    (review,) = shell.done("graph", "review", content)
+    (review,) = shell.items("graph", "reviews", content)
     assert (review["by"], review["choice"], review["content_hash"]) == ("user:rita", "accept", content)
     key, signed = tmp_path / "authors.key", tmp_path / "signed.json"
     create_key_file(key)
@@ -210,8 +210,11 @@ def test_a_draft_is_reviewed_signed_and_loaded_by_commands_alone(shell: VerdictS
     loaded = shell.done("graph", "load", signed, *reason, session=shell.shell.login("user:olga"))
     assert (loaded["activation"]["content_hash"], loaded["activation"]["reviewers"]) == (content, 1)
     assert loaded["activation"]["kg_version_hash"] == content
-    listed = shell.done("graph", "list")
-    assert [one["is_in_use"] for one in listed if one["head"]["content_hash"] == content] == [False, True]
+    listed = shell.items("graph", "list")
+    (one,) = [one for one in listed if one["content_hash"] == content]
+    assert (one["state"], len(one["documents"])) == ("in use", 2)
+    row = next(line for line in shell("graph", "list").out.splitlines() if content[:19] in line)
+    assert len(row) <= 120
     assert "sulphur_dioxide: must not exceed 200 mg/Nm3" in shell("graph", "show").out
 
 
@@ -243,8 +246,8 @@ def test_nothing_is_signed_into_a_file_that_exists_and_what_was_lost_is_signed_a
     assert shell("graph", "sign", file, "--output", taken, as_="user:olga").code == 2
 
     def kept() -> list[str | None]:
-        listed = [one["head"] for one in shell.done("graph", "list")]
-        return [one["signed_by"] for one in listed if one["content_hash"] == asked["content_hash"]]
+        (one,) = [one for one in shell.items("graph", "list") if one["content_hash"] == asked["content_hash"]]
+        return [document["signed_by"] for document in one["documents"]]
 
     assert kept() == [None]
     first, again = tmp_path / "first.json", tmp_path / "again.json"
@@ -278,7 +281,7 @@ def test_a_graph_in_use_and_its_nodes_are_shown_with_who_accepted_them(shell: Ve
     assert "from ied-so2 by consists_of" in node
     assert shell("graph", "show", "no-such-node", "--json").refusal == (1, "flow.not_found")
     listed = shell("graph", "list").out
-    assert ("user:rita accept" in listed, "from entry" in listed) == (True, True)
+    assert ("user:rita" in listed, "in use" in listed) == (True, True)
 
 
 def test_impact_tells_which_past_verdicts_would_change(

@@ -108,7 +108,7 @@ def test_a_verdict_is_checked_with_the_weights_that_the_node_keeps_under_their_n
 
 
 def test_without_a_receipt_or_a_choice_it_says_so(shell: VerdictShell) -> None:
-    held = shell.done("verdict", "hold-list")[0]["sequence_number"]
+    held = shell.items("verdict", "hold-list")[0]["sequence_number"]
     answer = shell("receipt", "verify", "--entry", str(held), "--json")
     assert (answer.code, answer.json["error"]["code"]) == (1, "receipt.none")
     assert shell("receipt", "verify", "en-03").code == 2

@@ -92,9 +92,9 @@ def test_a_change_behind_the_programs_back_is_found_and_named(
     shell: VerdictShell, table: str, statement: str, expected: tuple[str, str, str]
 ) -> None:
     """Data that is there and is not what was recorded diverges, at its step."""
-    (flag,) = shell.done("verdict", "list", "--verdict", "FLAG")
+    (flag,) = shell.items("verdict", "list", "--verdict", "FLAG")
     _rewrite(shell, table, statement)
-    code, (replay,), _ = _replayed(shell, "--entry", str(flag["sequence_number"]))
+    code, (replay,), _ = _replayed(shell, "--entry", str(flag["outcome"]["sequence_number"]))
     assert (code, (replay["result"], expected[1], _step(replay, expected[1]))) == (1, expected)
 
 

@@ -196,7 +196,6 @@ def test_a_quote_of_the_node_is_verified_offline(home: Path, tcti: str, tmp_path
         ("verify", "--quote", "FILE"),
         ("verify", "--quote", "FILE", "--attestation-key", "FILE", "--weights", "none"),
         ("verify", "--quote", "FILE", "--attestation-key", "FILE", "--nonce", "xy"),
-        ("quote", "--nonce", "xy"),
         ("quote",),
     ],
     ids=" ".join,

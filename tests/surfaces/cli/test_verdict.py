@@ -17,7 +17,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 def _held(shell: VerdictShell, name: str) -> tuple[str, str]:
     """The ticket of a held verdict, and the hash of what it shows."""
-    (one,) = [one for one in shell.done("verdict", "hold-list") if one["telemetry_id"] == name]
+    (one,) = [one for one in shell.items("verdict", "hold-list") if one["telemetry_id"] == name]
     return one["ticket"]["id"], one["ticket"]["shown_hash"]
 
 
@@ -78,18 +78,19 @@ def test_verdicts_are_listed_the_newest_first_and_filtered(shell: VerdictShell) 
     assert rows[1][1:3] == ["NULL_UNMAPPED", "en-20"]
     assert [row[1] for row in rows if row[2] == "en-18"] == ["HELD"]
     assert {row[2] for row in rows[1:]} == {*JUDGED}
-    (flag,) = shell.done("verdict", "list", "--verdict", "FLAG")
-    assert (flag["telemetry_id"], flag["rule_id"]) == ("en-03", "ied-so2")
-    by_rule = shell.done("verdict", "list", "--rule", "ied-so2", "--limit", "2")
+    (flag,) = shell.items("verdict", "list", "--verdict", "FLAG")
+    assert (flag["telemetry_id"], flag["outcome"]["rule_id"]) == ("en-03", "ied-so2")
+    by_rule = shell.items("verdict", "list", "--rule", "ied-so2", "--limit", "2")
     assert [one["telemetry_id"] for one in by_rule] == ["en-07", "en-05"]
-    older = shell.done("verdict", "list", "--rule", "ied-so2", "--before", str(by_rule[-1]["sequence_number"]))
+    cursor = shell.done("verdict", "list", "--rule", "ied-so2", "--limit", "2")["next"]
+    older = shell.items("verdict", "list", "--rule", "ied-so2", "--cursor", cursor)
     assert [one["telemetry_id"] for one in older] == ["en-03"]
-    late = shell.done("verdict", "list", "--subject", "abatement-1", "--from", "2024-02-14")
+    late = shell.items("verdict", "list", "--subject", "abatement-1", "--from", "2024-02-14T00:00:00Z")
     assert [one["telemetry_id"] for one in late] == ["en-18"]
-    early = shell.done("verdict", "list", "--subject", "abatement-1", "--to", "2024-02-14T00:00:00Z")
+    early = shell.items("verdict", "list", "--subject", "abatement-1", "--to", "2024-02-14T00:00:00Z")
     assert early
     assert "en-18" not in [one["telemetry_id"] for one in early]
-    undecided = shell.done("verdict", "list", "--verdict", "DISCRETIONARY")
+    undecided = shell.items("verdict", "list", "--verdict", "DISCRETIONARY")
     assert [one["telemetry_id"] for one in undecided] == ["en-07"]
     assert shell("verdict", "list", "--subject", "nobody").err == "no verdict\n"
 
@@ -118,10 +119,13 @@ def test_a_held_verdict_is_not_shown_until_a_person_attests_exactly_that(shell: 
     assert "overall   FLAG" in page
     assert "by user:rita at " in page
     assert "notify-authority: notified_after is 60 h, must not exceed 48 h (breached)" in page
-    assert [one["telemetry_id"] for one in shell.done("verdict", "hold-list")] == ["en-16"]
+    assert [one["telemetry_id"] for one in shell.items("verdict", "hold-list")] == ["en-16"]
     # The final one stands in the place of the held one, whose entry stays.
-    rows = shell.done("verdict", "list", "--subject", "abatement-1")
-    assert [(one["telemetry_id"], one["standing"]) for one in rows] == [("en-18", "final"), ("en-16", "held")]
+    rows = shell.items("verdict", "list", "--subject", "abatement-1", "--standing")
+    assert [(one["telemetry_id"], one["outcome"]["standing"]) for one in rows] == [
+        ("en-18", "final"),
+        ("en-16", "held"),
+    ]
     assert shell("replay", "en-18").out.splitlines()[-1] == "reproduced: 2 MATCH"
 
 
@@ -145,7 +149,9 @@ def test_nobody_attests_what_they_did_not_see_or_may_not_decide(shell: VerdictSh
     rita = shell.shell.login("user:rita")
     asked = ("verdict", "attest", ticket, "--json", "--seen")
     assert shell(*asked, HASH, session=rita).json["error"]["code"] == "review.stale_ticket"
-    assert shell(*asked, seen, session=shell.keys["service:sensor"]).json["error"]["code"] == "review.machine"
+    assert (
+        shell(*asked, seen, session=shell.keys["service:sensor"]).json["error"]["code"] == "identity.session_required"
+    )
     assert shell(*asked, seen).json["error"]["code"] == "identity.not_signed_in"
     olga = shell.shell.login("user:olga")
     assert shell(*asked, seen, session=olga).json["error"]["code"] == "review.not_eligible"
@@ -153,7 +159,7 @@ def test_nobody_attests_what_they_did_not_see_or_may_not_decide(shell: VerdictSh
     review = queued["ticket"]
     other = ("verdict", "attest", review["id"], "--json", "--seen", review["shown_hash"])
     assert shell(*other, session=rita).json["error"]["code"] == "verdict.not_held"
-    assert [one["telemetry_id"] for one in shell.done("verdict", "hold-list")] == ["en-16", "en-18"]
+    assert [one["telemetry_id"] for one in shell.items("verdict", "hold-list")] == ["en-16", "en-18"]
 
 
 def test_a_reviewers_own_key_signs_token_and_answer(shell: VerdictShell) -> None:
@@ -165,7 +171,7 @@ def test_a_reviewers_own_key_signs_token_and_answer(shell: VerdictShell) -> None
     done = shell.done(
         "verdict", "attest", ticket, "--seen", seen, "--key", file, session=shell.shell.login("user:rita")
     )
-    assert done["answer"]["signed_with"] == "reviewer_key"
+    assert done["answered"]["answer"]["signed_with"] == "reviewer_key"
     assert done["verdict"]["envelope"]["human_attestation"]["key_id"] == signer.key_id
     assert shell("replay", "en-16").code == 0
 
@@ -176,4 +182,4 @@ def test_what_was_never_judged_is_said_so(shell: VerdictShell) -> None:
     assert shell("verdict", "show", "--entry", "1", "--json").refusal == (1, "flow.not_found")
     assert shell("verdict", "show", "--json").refusal == (2, "cli.usage")
     assert shell("verdict", "show", "en-20", "--entry", "1", "--json").refusal == (2, "cli.usage")
-    assert shell("verdict", "show", "en-20", "--rule", "ied-so2", "--json").refusal == (2, "cli.usage")
+    assert shell("verdict", "show", "en-20", "--rule", "ied-so2", "--json").refusal == (1, "flow.not_found")

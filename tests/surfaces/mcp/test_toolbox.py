@@ -61,8 +61,8 @@ def test_an_agent_has_telemetry_judged_and_reads_the_verdict_back(scene: Scene) 
 def test_coverage_truth_and_services_are_looked_up(scene: Scene) -> None:
     unmapped = {**record("m-2"), "subject": "pond"}
     assert not scene.call("pilot", "evaluate", record=unmapped).is_error
-    assert [one["subject"] for one in scene.call("pilot", "coverage").value["gaps"]] == ["pond"]
-    assert scene.call("pilot", "coverage", subject="stack").value == {"gaps": [], "closed": []}
+    assert [one["subject"] for one in scene.call("pilot", "coverage").value["items"]] == ["pond"]
+    assert scene.call("pilot", "coverage", subject="stack").value == {"items": [], "next": None}
     assert scene.code("scout", "coverage") == "identity.role"
     assert scene.call("scout", "who_can", bits=["READ"]).value == {"services": []}
     assert scene.code("scout", "who_can", bits=["NOTHING"]) == "registry.unknown_permission"
@@ -116,7 +116,7 @@ def test_another_tenant_is_another_world(scene: Scene) -> None:
     assert not scene.call("pilot", "evaluate", record=record("m-5")).is_error
     hidden = scene.toolbox.call(key, "show_verdict", {"telemetry_id": "m-5"})
     assert hidden.value["error"]["code"] == "flow.not_found"
-    assert scene.toolbox.call(key, "coverage", {}).value == {"gaps": [], "closed": []}
+    assert scene.toolbox.call(key, "coverage", {}).value == {"items": [], "next": None}
     assert scene.toolbox.call(key, "evaluate", {"record": record("m-5")}).value["error"]["code"] == "verdict.no_graph"
 
 

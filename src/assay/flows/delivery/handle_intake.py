@@ -4,15 +4,13 @@ authorise -> reason (a record is judged, a key compiled) -> gate -> mark -> reco
 The room that reasons records what it found in its own right; what is delivered is an answer about that.
 """
 
-from collections.abc import Mapping
-
 from msgspec import Struct
 
 from assay.flows.delivery.deliver_answer import AnsweredQuestion, AskQuestion, ask, require_query
 from assay.flows.identity.authenticate import authenticate
 from assay.flows.tools import Tools
 from assay.flows.truth.compile_truth import CompiledTruth, compile_truth
-from assay.flows.verdicts.evaluate_record import evaluate_record
+from assay.flows.verdicts.evaluate import EvaluateRecord, evaluate
 from assay.flows.verdicts.read_verdicts import Decided
 from assay.identity.caller import Caller
 from assay.kernel.instant import Instant
@@ -33,14 +31,14 @@ class Handled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     compiled: CompiledTruth | None = None
 
 
-def handle_record(tools: Tools, given: bytes | str | Mapping[str, object], *, credential: str, at: Instant) -> Handled:
-    """A telemetry record: its verdicts, and the answer about them.
+def answer_record(tools: Tools, caller: Caller, request: EvaluateRecord) -> Handled:
+    """Judge one telemetry record, and deliver its verdicts as an answer: gated, marked, recorded.
 
-    Where no rule speaks about its subject there is none to name, and the answer cannot be marked unless the operator
-    registered the kind of question `verdict` with a rule for that; the verdict is on record all the same.
+    Where no rule covers its subject there is none to name, and the answer cannot be marked unless the operator
+    registered the kind of question `verdict` with a rule for that; the verdict is recorded all the same.
     """
-    caller = _authorised(tools, credential, at)
-    decided = evaluate_record(tools, given, credential=credential, at=at)
+    require_query(caller.principal)
+    decided = evaluate(tools, caller, request).value
     question = {"telemetry_id": decided.telemetry_id}
     delivered = ask(tools, caller, AskQuestion(query_type=VERDICT_QUERY, question=question)).value
     return Handled(delivered=delivered, decided=None if delivered.body.withheld else decided)

@@ -50,13 +50,6 @@ class NotHeldError(FlowError):
     code = "verdict.not_held"
 
 
-class OtherRuntimeError(FlowError):
-    """The operator selected the other runtime (`SKI_RUNTIME_VERSION`)."""
-
-    code = "verdict.runtime"
-    blame = Blame.USAGE
-
-
 class SovereigntyError(FlowError):
     """Evaluation would not stay on the operator's own ground (SKI 6.2); `findings` has all five checks."""
 

@@ -4,22 +4,23 @@ held verdict -> signed token -> answer on the review desk -> settlement -> `verd
 """
 
 from datetime import timedelta
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 from msgspec.structs import replace
 
 from assay.flows.errors.verdicts import NotHeldError
-from assay.flows.identity.admit_principal import admit_principal
-from assay.flows.identity.authenticate import authenticate_in
+from assay.flows.request import Option, Request
 from assay.flows.review.answer_review import Answered, answer_review
 from assay.flows.review.settle_review import FollowUps
 from assay.flows.tools import Tools
+from assay.flows.verdicts.read_verdicts import RuleVerdict, show_ticket_verdict
 from assay.flows.verdicts.verdict_rows import ReadEntry, get_verdict_entry
-from assay.identity.principal import Principal
+from assay.identity.caller import Caller
 from assay.kernel.canonical import canonical_json, canonicalize
-from assay.kernel.digest import ZERO_DIGEST, Digest
-from assay.kernel.ids import KeyId, TenantId, TicketId
+from assay.kernel.digest import ZERO_DIGEST, Digest, parse_digest
+from assay.kernel.ids import KeyId, TenantId, TicketId, parse_key_id, parse_ticket_id
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind, Event, VerdictColumns, draft_entry
 from assay.ports.database import Unit
@@ -35,6 +36,40 @@ from assay.verdicts.errors import AttestationError, AttestationReusedError
 from assay.verdicts.govern import Ruling, attestation_message, settle_held, verify_attestation
 
 ATTEST = "attest"
+
+
+class AttestVerdict(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    ticket_id: Annotated[str, Meta(description="The ticket of the held verdict.")]
+    seen: Annotated[str, Meta(description="The hash of what the ticket showed."), Option(metavar="HASH")]
+    choice: Annotated[
+        Literal["attest", "decline"],
+        Meta(description="What the person decides."),
+        Option(form="argument", metavar="CHOICE"),
+    ] = "attest"
+    reason: Annotated[str, Meta(description="Why; declining needs a reason.")] = ""
+
+
+class ShowTicketVerdict(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    ticket_id: Annotated[str, Meta(description="The ticket of a held verdict.")]
+
+
+class PrepareAttestation(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    ticket_id: Annotated[str, Meta(description="The ticket of the held verdict.")]
+    key_id: Annotated[str, Meta(description="The id of the caller's own registered key.")]
+
+
+class AttestedVerdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The recorded answer, and what the verdict has become."""
+
+    answered: Answered
+    verdict: RuleVerdict
+
+
+class PreparedToken(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Sign the bytes of `message` (hex); the signature goes into the token's `signature_hex`."""
+
+    message: str
+    token: HumanAttestation
 
 
 class UnsignedToken(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,51 +89,78 @@ class UnsignedToken(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         )
 
 
+def attest(tools: Tools, caller: Caller, request: AttestVerdict) -> AttestedVerdict:
+    """Attest or decline the held verdict that a ticket asks about, as a person in their own session.
+
+    The node's review key signs the token over exactly that envelope. The verdict becomes final: what the model said if
+    the verifier agreed and the person attests it, otherwise DISCRETIONARY. The sender of the record may not attest it.
+    """
+    from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS  # noqa: PLC0415 - the table of follow-ups names this room
+
+    ticket_id, seen = parse_ticket_id(request.ticket_id), parse_digest(request.seen)
+    answered = attest_verdict(
+        tools, caller, ticket_id, request.choice, follow_ups=ROOM_FOLLOW_UPS, reason=request.reason, seen=seen
+    )
+    return AttestedVerdict(answered=answered, verdict=show_ticket_verdict(tools, caller.tenant_id, ticket_id))
+
+
+def ticket_verdict(tools: Tools, caller: Caller, request: ShowTicketVerdict) -> RuleVerdict:
+    """Show what the held verdict that a ticket asks about has become."""
+    return show_ticket_verdict(tools, caller.tenant_id, parse_ticket_id(request.ticket_id))
+
+
+def prepare_attestation(tools: Tools, caller: Caller, request: PrepareAttestation) -> PreparedToken:
+    """Return the token that a person signs with a key of their own to attest a held verdict.
+
+    Nothing is recorded. The token with its signature is the `body` of the answer; the same key signs both.
+    """
+    unsigned = prepare_token(tools, caller, parse_ticket_id(request.ticket_id), key_id=parse_key_id(request.key_id))
+    return PreparedToken(message=unsigned.message.hex(), token=unsigned.attestation)
+
+
 def attest_verdict(
     tools: Tools,
+    caller: Caller,
     ticket_id: TicketId,
     choice: str,
     *,
-    credential: str,
     follow_ups: FollowUps,
-    at: Instant,
     reason: str = "",
     signing: Signer | None = None,
     seen: Digest | None = None,
 ) -> Answered:
-    """Attest or decline. The token is signed by the reviewer's registered key, or by the node's review key for
-    whoever has none; the answer on the desk is signed by the same.
+    """Attest or decline. The reviewer's registered key signs the token, or the node's review key for a person without
+    one; the answer on the desk is signed by the same.
 
     `seen` is the hash of what the person was shown; without it the caller has just shown what the ticket holds.
     """
     signer = signing or tools.review_signer
-    token = prepare_token(tools, ticket_id, credential=credential, key_id=signer.key_id, at=at)
+    token = prepare_token(tools, caller, ticket_id, key_id=signer.key_id)
     body = "{}"
     if choice == ATTEST:
         signed = replace(token.attestation, signature_hex=signer.sign(token.message).hex())
         body = canonical_json(signed)
     reply = Reply(choice=choice, seen=seen or token.ticket.shown_hash, reason=reason, body=body)
-    caller = tools.database.read(lambda unit: authenticate_in(unit, credential, at=at))
     return answer_review(tools, caller, ticket_id, reply, signing=signing, follow_ups=follow_ups)
 
 
-def prepare_token(tools: Tools, ticket_id: TicketId, *, credential: str, key_id: KeyId, at: Instant) -> UnsignedToken:
-    """The token before its signature, for a person whose key is elsewhere; nothing is recorded."""
+def prepare_token(tools: Tools, caller: Caller, ticket_id: TicketId, *, key_id: KeyId) -> UnsignedToken:
+    """The token before its signature; nothing is recorded."""
+    tenant_id = caller.tenant_id
 
-    def look(unit: Unit) -> tuple[Principal, Ticket, ReadEntry]:
-        person = admit_principal(unit, credential, at=at)
-        ticket = unit.review.find_ticket(person.tenant_id, ticket_id)
-        row = unit.verdicts.find_by_ticket(person.tenant_id, ticket_id)
+    def work(unit: Unit) -> tuple[Ticket, ReadEntry]:
+        ticket = unit.review.find_ticket(tenant_id, ticket_id)
+        row = unit.verdicts.find_by_ticket(tenant_id, ticket_id)
         if ticket is None or row is None:
             raise NotHeldError(f"expected the ticket of a held verdict, got `{ticket_id}`")
-        return person, ticket, get_verdict_entry(unit, person.tenant_id, row.sequence_number)
+        return ticket, get_verdict_entry(unit, tenant_id, row.sequence_number)
 
-    person, ticket, held = tools.database.read(look)
+    ticket, held = tools.database.read(work)
     attestation = HumanAttestation(
         envelope_hash=attested_hash(held.envelope),
-        reviewer=person.id,
-        attested_at=at,
-        expires_at=Instant(at + timedelta(seconds=tools.ski.token_seconds)),
+        reviewer=caller.principal.id,
+        attested_at=caller.at,
+        expires_at=Instant(caller.at + timedelta(seconds=tools.ski.token_seconds)),
         key_id=key_id,
         signature_hex="",
     )

@@ -3,14 +3,17 @@
 draft -> valid? -> kept by its hash -> KNOWLEDGE_REVIEW ticket -> accepted -> signed -> loaded: active from its entry on
 """
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from assay.flows.delivery.project_rules import project_graph
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.verdicts import DraftGraphError, InvalidGraphError, UnreviewedGraphError
-from assay.flows.identity.admit_principal import admit_principal
+from assay.flows.identity.authenticate import confirm, require_credential
+from assay.flows.request import Document, FieldsError, Option, Request
 from assay.flows.review.open_review import draft_ticket, open_review_in
 from assay.flows.tools import Tools
 from assay.flows.verdicts.graphs_in_use import (
@@ -23,14 +26,16 @@ from assay.flows.verdicts.graphs_in_use import (
     stored_document,
 )
 from assay.flows.verdicts.verdict_entry import coverage_text, read_coverage
+from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole, Principal
+from assay.identity.problem import Problem
 from assay.kernel.digest import Digest, digest_of, parse_digest
 from assay.kernel.errors import KeyUseError
-from assay.kernel.ids import TenantId
+from assay.kernel.ids import KeyId, TenantId
 from assay.kernel.instant import Instant
+from assay.kernel.key import key_id_of
 from assay.ports.database import Unit
 from assay.ports.graph_store import GraphActivation, GraphHead, GraphVersion, RecordedReview, ReviewChoice
-from assay.ports.signer import Signer
 from assay.review.answer import Answer
 from assay.review.kind import TicketKind
 from assay.review.ticket import LONGEST_SHOWN, Ticket, TicketDraft
@@ -43,15 +48,60 @@ from assay.verdicts.graph.index import GraphIndex
 from assay.verdicts.graph.issue import DISCRETIONARY_ANYWAY, Issue, is_rejected
 from assay.verdicts.graph.open import OpenGraph, SovereigntyMode, open_graph, sign_graph, verify_succession
 from assay.verdicts.graph.parse import parse_document, parse_graph
-from assay.verdicts.graph.validate import Prover, validate_graph
+from assay.verdicts.graph.validate import validate_graph
 
 _ABOUT = "graph:"
+_log = logging.getLogger("assay.ski")
 _MOST_LINES = 2000
 _SHOWN_BYTES = LONGEST_SHOWN - 1024
 
 
+class GraphDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The typed form (`nodes`, `edges`) or the flat one (`rules`, `tag_registry`), with its `signature`."""
+
+    metadata: dict[str, Any] | UnsetType = UNSET
+    nodes: dict[str, list[dict[str, Any]]] | UnsetType = UNSET
+    edges: list[dict[str, Any]] | UnsetType = UNSET
+    rules: list[dict[str, Any]] | UnsetType = UNSET
+    tag_registry: dict[str, str] | UnsetType = UNSET
+    signature: dict[str, str] | UnsetType = UNSET
+
+
+class ReviewGraph(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    document: Annotated[
+        bytes, Meta(description="The knowledge graph."), Document(kind=GraphDocument, metavar="FILE", is_long=True)
+    ]
+
+
+class LoadGraph(ReviewGraph, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    downgrade_reason: Annotated[
+        str | None,
+        Meta(description="Why a lesser or older graph may follow; only a person may choose that."),
+        Option(metavar="TEXT"),
+    ] = None
+
+
+class PrepareRelease(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    content_hash: Annotated[str, Meta(description="The content that people accepted."), Option(metavar="HASH")]
+
+
+class ReleaseGraph(PrepareRelease, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """With a key of one's own also its public key, and its signature over the prepared message."""
+
+    public_key: Annotated[str | None, Meta(description="The Ed25519 key that signed, in hex."), Option(hidden=True)] = (
+        None
+    )
+    signature: Annotated[str | None, Meta(description="Over the prepared message, in hex."), Option(hidden=True)] = None
+
+
+class PreparedRelease(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Sign the bytes of `message` (hex) with an Ed25519 key."""
+
+    message: str
+
+
 class GraphInReview(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What people are asked about; `issues` are those that do not stand in the way."""
+    """What people are asked about; `issues` are remarks that do not stop the review."""
 
     content_hash: Digest
     document_hash: Digest
@@ -59,28 +109,42 @@ class GraphInReview(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     issues: tuple[Issue, ...]
 
 
-def review_graph(
-    tools: Tools, document: bytes, *, credential: str, at: Instant, prover: Prover | None = None
-) -> GraphInReview:
-    """Ask people about a graph, as an operator; one with critical or high issues is refused before anyone is asked."""
-    principal = _operator(tools, credential, at)
-    tenant_id = principal.tenant_id
-    opened, issues = open_candidate(tools, document, prover)
-    before = tools.database.read(lambda unit: _graph_in_use(unit, tools, tenant_id))
+class ReleasedGraph(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The signed document, in canonical text, ready to be loaded here or elsewhere."""
+
+    head: GraphHead
+    signed_by: KeyId
+    document: str
+
+
+class LoadedGraph(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The graph in use from now on; `issues` and `notices` are remarks, and notices are logged too (SKI 3.5, 11.3)."""
+
+    activation: GraphActivation
+    notices: tuple[Notice, ...]
+    issues: tuple[Issue, ...]
+
+
+def review_graph(tools: Tools, caller: Caller, request: ReviewGraph) -> GraphInReview:
+    """Put a knowledge graph to the reviewers; one with critical or high issues is refused at once."""
+    require_credential(caller)
+    tenant_id, by = caller.tenant_id, caller.principal.id
+    opened, issues = open_candidate(tools, request.document)
+    before = tools.database.read(lambda unit: _version_in_use(unit, tools, tenant_id))
     draft = TicketDraft(
         kind=TicketKind.KNOWLEDGE_REVIEW,
         title=f"review knowledge graph {opened.content_hash}",
         shown=render_graph_review(opened, issues, None if before is None else parse_graph(stored_document(before))),
         eligible_roles=(BuiltInRole.REVIEWER,),
-        opened_by=principal.id,
-        requested_by=principal.id,
+        opened_by=by,
+        requested_by=by,
         about=f"{_ABOUT}{opened.content_hash}",
     )
-    ticket = draft_ticket(tools, tenant_id, draft, at=at)
+    ticket = draft_ticket(tools, tenant_id, draft, at=caller.at)
 
     def work(unit: Unit) -> GraphInReview:
-        admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at)
-        head = add_graph(unit, tenant_id, opened, by=principal.id, at=at)
+        confirm(unit, caller)
+        head = add_graph(unit, tenant_id, opened, by=by, at=caller.at)
         open_review_in(unit, ticket)
         return GraphInReview(
             content_hash=opened.content_hash, document_hash=head.document_hash, ticket=ticket, issues=issues
@@ -89,10 +153,10 @@ def review_graph(
     return tools.database.write(work)
 
 
-def open_candidate(tools: Tools, document: bytes, prover: Prover | None) -> tuple[OpenGraph, tuple[Issue, ...]]:
-    """A graph that may still be unsigned, and what the validator says of it; refused if that is too much."""
+def open_candidate(tools: Tools, document: bytes) -> tuple[OpenGraph, tuple[Issue, ...]]:
+    """A graph that may still be unsigned, with the validator's remarks; refused if an issue is high or critical."""
     opened = open_graph(document, tools.anchors, mode=SovereigntyMode.ADVISORY)
-    issues = validate_graph(opened.graph, prover=prover)
+    issues = validate_graph(opened.graph)
     if is_rejected(issues):
         raise InvalidGraphError(issues)
     return opened, issues
@@ -156,49 +220,61 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _operator(tools: Tools, credential: str, at: Instant) -> Principal:
-    return tools.database.read(lambda unit: admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at))
+def release_graph(tools: Tools, caller: Caller, request: ReleaseGraph) -> ReleasedGraph:
+    """Sign a graph whose content people accepted: with the node's review key, or with a key of one's own.
+
+    A node believes the signature if the key is one of its anchors.
+    """
+    require_credential(caller)
+    content_hash = parse_digest(request.content_hash)
+    if request.signature is None:
+        return sign_accepted(tools, caller, content_hash, tools.review_signer.public_key, tools.review_signer.sign)
+    signature, public_key = _hex("signature", request.signature), _hex("public_key", request.public_key or "")
+    return sign_accepted(tools, caller, content_hash, public_key, lambda _content: signature)
 
 
-def _graph_in_use(unit: Unit, tools: Tools, tenant_id: TenantId) -> GraphVersion | None:
-    active = find_graph_in_use(unit, tools, tenant_id)
-    return None if active is None else unit.graphs.find_version(tenant_id, active.document_hash)
+def prepare_release(tools: Tools, caller: Caller, request: PrepareRelease) -> PreparedRelease:
+    """Return the message that an operator with a key of their own signs to release a graph; nothing is recorded."""
+    content_hash = parse_digest(request.content_hash)
+    content = tools.database.read(lambda unit: _accepted_content(unit, caller.tenant_id, content_hash))
+    return PreparedRelease(message=content.hex())
 
 
-class ReleasedGraph(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The signed document, in canonical bytes, ready to be loaded here or elsewhere."""
-
-    head: GraphHead
-    document: bytes
-
-
-def release_graph(tools: Tools, content_hash: Digest, signer: Signer, *, credential: str, at: Instant) -> ReleasedGraph:
-    """Sign a reviewed graph, as an operator. Whether a node believes that signature is for its own anchors to say."""
-    if signer.public_key is None:
+def sign_accepted(
+    tools: Tools, caller: Caller, content_hash: Digest, public_key: bytes | None, sign: Callable[[bytes], bytes]
+) -> ReleasedGraph:
+    """Sign content that people accepted, and keep the signed document."""
+    if public_key is None:
         raise KeyUseError("expected an Ed25519 key to sign a graph with, got one that only its holder can verify")
-
-    def look(unit: Unit) -> tuple[Principal, GraphVersion]:
-        principal = admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at)
-        version = unit.graphs.find_content(principal.tenant_id, content_hash)
-        if version is None:
-            raise NotFoundError(f"tenant `{principal.tenant_id}` has no graph with the content `{content_hash[:80]}`")
-        require_accepted(unit.graphs.reviews(principal.tenant_id, content_hash), content_hash)
-        return principal, version
-
-    principal, version = tools.database.read(look)
+    tenant_id = caller.tenant_id
     # Of what is kept under this content a copy may be signed already: people accepted the content, so it can be signed
-    # again, by another key or for whoever lost the file; the same key gives the same document.
-    content = graph_bytes(parse_document(stored_document(version)))
-    signed = sign_graph(content, signer.public_key, signer.sign)
-    opened, _ = open_candidate(tools, signed, None)
+    # again, by another key or for somebody who lost the file; the same key gives the same document.
+    content = tools.database.read(lambda unit: _accepted_content(unit, tenant_id, content_hash))
+    signed = sign_graph(content, public_key, sign)
+    opened, _ = open_candidate(tools, signed)
 
     def work(unit: Unit) -> ReleasedGraph:
-        admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at)
-        require_accepted(unit.graphs.reviews(principal.tenant_id, content_hash), content_hash)
-        head = add_graph(unit, principal.tenant_id, opened, by=principal.id, at=at)
-        return ReleasedGraph(head=head, document=signed)
+        by = confirm(unit, caller).principal
+        require_accepted(unit.graphs.reviews(tenant_id, content_hash), content_hash)
+        head = add_graph(unit, tenant_id, opened, by=by.id, at=caller.at)
+        return ReleasedGraph(head=head, signed_by=key_id_of(public_key), document=signed.decode())
 
     return tools.database.write(work)
+
+
+def _accepted_content(unit: Unit, tenant_id: TenantId, content_hash: Digest) -> bytes:
+    version = unit.graphs.find_content(tenant_id, content_hash)
+    if version is None:
+        raise NotFoundError(f"tenant `{tenant_id}` has no graph with the content `{content_hash[:80]}`")
+    require_accepted(unit.graphs.reviews(tenant_id, content_hash), content_hash)
+    return graph_bytes(parse_document(stored_document(version)))
+
+
+def _hex(name: str, text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError as error:
+        raise FieldsError([Problem(field=name, message="expected hex")]) from error
 
 
 def require_accepted(reviews: tuple[RecordedReview, ...], content_hash: Digest) -> None:
@@ -208,47 +284,31 @@ def require_accepted(reviews: tuple[RecordedReview, ...], content_hash: Digest) 
         )
 
 
-class LoadedGraph(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The graph in use from now on. `notices` are to be logged (an unsigned graph is one of them, SKI 3.5)."""
+def load_graph(tools: Tools, caller: Caller, request: LoadGraph) -> LoadedGraph:
+    """Put a graph into use (SKI 3.5).
 
-    activation: GraphActivation
-    notices: tuple[Notice, ...]
-    issues: tuple[Issue, ...]
-
-
-def load_graph(
-    tools: Tools,
-    document: bytes,
-    *,
-    credential: str,
-    at: Instant,
-    downgrade_reason: str | None = None,
-    prover: Prover | None = None,
-) -> LoadedGraph:
-    """Put a graph into use, as an operator. Strict mode refuses an unsigned, altered or older graph and an unknown key.
-
-    `downgrade_reason` is a person's own choice to go back: only a person gives one, and it is on record.
+    Strict mode takes only what an anchor of this node signed, what is valid, what people here accepted, and no step
+    back. Advisory mode also takes an unsigned graph, with a notice; its verdicts carry the hash of no bytes.
     """
-    principal, current = tools.database.read(lambda unit: _look(unit, tools, credential, at))
+    require_credential(caller)
+    document, reason = request.document, request.downgrade_reason
+    current = tools.database.read(lambda unit: _version_in_use(unit, tools, caller.tenant_id))
     opened = open_document(tools, document)
-    issues = validate_graph(opened.graph, prover=prover)
+    issues = validate_graph(opened.graph)
     is_advisory = tools.ski.mode is SovereigntyMode.ADVISORY
     if is_rejected(issues, tolerated=DISCRETIONARY_ANYWAY if is_advisory else frozenset()):
         raise InvalidGraphError(issues)
-    _require_succession(tools, principal, current, opened, downgrade_reason)
-    ready = tools.graphs.get(principal.tenant_id, digest_of(document), lambda: opened)
+    _require_succession(tools, caller.principal, current, opened, reason)
+    ready = tools.graphs.get(caller.tenant_id, digest_of(document), lambda: opened)
+    activation = tools.database.write(lambda unit: _activate(unit, tools, caller, opened, ready.index, current, reason))
+    for notice in opened.notices:
+        _log.warning("%s: %s", notice.code, notice.message)
+    return LoadedGraph(activation=activation, notices=opened.notices, issues=issues)
 
-    def work(unit: Unit) -> GraphActivation:
-        return _activate(unit, tools, opened, ready.index, current, credential, downgrade_reason, at)
 
-    return LoadedGraph(activation=tools.database.write(work), notices=opened.notices, issues=issues)
-
-
-def _look(unit: Unit, tools: Tools, credential: str, at: Instant) -> tuple[Principal, GraphVersion | None]:
-    principal = admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at)
-    active = find_graph_in_use(unit, tools, principal.tenant_id)
-    version = None if active is None else unit.graphs.find_version(principal.tenant_id, active.document_hash)
-    return principal, version
+def _version_in_use(unit: Unit, tools: Tools, tenant_id: TenantId) -> GraphVersion | None:
+    active = find_graph_in_use(unit, tools, tenant_id)
+    return None if active is None else unit.graphs.find_version(tenant_id, active.document_hash)
 
 
 def _require_succession(
@@ -270,28 +330,28 @@ def _require_succession(
 def _activate(
     unit: Unit,
     tools: Tools,
+    caller: Caller,
     opened: OpenGraph,
     index: GraphIndex,
     before: GraphVersion | None,
-    credential: str,
     downgrade_reason: str | None,
-    at: Instant,
 ) -> GraphActivation:
-    principal, current = _look(unit, tools, credential, at)
+    principal, tenant_id, at = confirm(unit, caller).principal, caller.tenant_id, caller.at
+    current = _version_in_use(unit, tools, tenant_id)
     if (current and current.document_hash) != (before and before.document_hash):
         raise DowngradedGraphError("expected the graph in use to stay the same meanwhile, got another: load again")
-    active = unit.graphs.find_active(principal.tenant_id)
+    active = unit.graphs.find_active(tenant_id)
     if active is not None and (active.document_hash, active.mode) == (digest_of(opened.document), tools.ski.mode.value):
         return active
-    reviews = unit.graphs.reviews(principal.tenant_id, opened.content_hash)
+    reviews = unit.graphs.reviews(tenant_id, opened.content_hash)
     _require_finished(opened, reviews)
     if tools.ski.require_review and tools.ski.is_strict:
         require_accepted(reviews, opened.content_hash)
-    add_graph(unit, principal.tenant_id, opened, by=principal.id, at=at)
-    _note_mapped(unit, principal.tenant_id, opened, index)
+    add_graph(unit, tenant_id, opened, by=principal.id, at=at)
+    _note_mapped(unit, tenant_id, opened, index)
     activation = activation_entry(
         unit,
-        principal.tenant_id,
+        tenant_id,
         opened,
         mode=tools.ski.mode.value,
         reviewed_by=accepted_by(reviews),
@@ -301,9 +361,7 @@ def _activate(
     )
     # In the same commit: no verdict is reached by a rule that the one registry does not know.
     vouched = reviews if is_accepted(reviews, opened.content_hash) else ()
-    project_graph(
-        unit, principal.tenant_id, opened.graph, vouched, entry=activation.sequence_number, by=principal.id, at=at
-    )
+    project_graph(unit, tenant_id, opened.graph, vouched, entry=activation.sequence_number, by=principal.id, at=at)
     return activation
 
 

@@ -1,15 +1,17 @@
 """Check what a deployment says of itself: its build, its signed document, and its TPM's word about the weights."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from assay.flows.errors.verdicts import AttestationDocumentError
+from assay.flows.request import Option, Request
 from assay.flows.tools import Tools
 from assay.flows.verdicts.prepare_verdict import MEASURED_NOTE
 from assay.flows.verdicts.sovereignty import MeasuredWeights
+from assay.identity.caller import Caller
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import Digest, raw_digest
 from assay.kernel.dsse import parse_envelope
@@ -138,6 +140,12 @@ def _build(document: _Document, builder_keys: Iterable[bytes]) -> tuple[BuildFin
 _VERDICTS = frozenset({EntryKind.VERDICT, EntryKind.VERDICT_HELD, EntryKind.VERDICT_FINAL})
 
 
+class AuditMeasurements(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    attestation_key: Annotated[
+        str, Meta(description="The TPM's attestation key in PEM."), Option(form="text", metavar="FILE")
+    ]
+
+
 class MeasurementProblem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An entry that does not lead to a measurement, or a measurement that proves nothing."""
 
@@ -182,11 +190,15 @@ class _Walk(Struct):
     measurements: int = 0
 
 
-def audit_measurements(tools: Tools, tenant_id: TenantId, *, attestation_key: bytes) -> MeasurementReport:
-    """Every verdict and every measurement of the ledger, by the attestation key (PEM) that the operator wrote down."""
+def audit_measurements(tools: Tools, caller: Caller, request: AuditMeasurements) -> MeasurementReport:
+    """Follow every verdict of the ledger to the TPM's word about its weights.
 
-    def look(unit: Unit) -> MeasurementReport:
-        walk = _Walk(attestation_key=attestation_key)
+    The ledger is taken as it is: `assay ledger verify` checks whether it is what was recorded.
+    """
+    tenant_id = caller.tenant_id
+
+    def work(unit: Unit) -> MeasurementReport:
+        walk = _Walk(attestation_key=request.attestation_key.encode())
         problems = tuple(
             MeasurementProblem(sequence_number=row.sequence_number, message=message)
             for row in unit.ledger.entries(tenant_id)
@@ -194,7 +206,7 @@ def audit_measurements(tools: Tools, tenant_id: TenantId, *, attestation_key: by
         )
         return MeasurementReport(verdicts=walk.verdicts, measurements=walk.measurements, problems=problems)
 
-    return tools.database.read(look)
+    return tools.database.read(work)
 
 
 def _examine(unit: Unit, tenant_id: TenantId, walk: _Walk, row: StoredEntry) -> Iterator[str]:

@@ -5,22 +5,26 @@ Everything comes from the entry and the graph of its hash; a held verdict is tol
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from assay.flows.errors import NotFoundError
+from assay.flows.request import Option
 from assay.flows.tools import Tools
 from assay.flows.verdicts.graphs_in_use import JudgedGraphs, judged_content
-from assay.flows.verdicts.read_verdicts import Decided, RuleVerdict
+from assay.flows.verdicts.read_verdicts import Decided, RuleVerdict, ShowRecord, find_transcript, show_verdict
 from assay.flows.verdicts.verdict_rows import ReadBody, V2Body, read_entry
+from assay.identity.caller import Caller
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.entry import parse_entry
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import EntryKind
 from assay.kernel.read_back import read_back
+from assay.kernel.transcript import Transcript
 from assay.ports.damage import DamagedRecordError
 from assay.ports.ledger_store import StoredEntry
 from assay.verdicts.comparison import PlainOperand, shown_fraction
@@ -101,6 +105,40 @@ class _Read(Struct, frozen=True, kw_only=True):
     window_facts: tuple[WindowFact, ...]
     ruling: Ruling | None
     rulings: Rulings = Rulings.FIRST
+
+
+class ExplainVerdict(ShowRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    rule_id: Annotated[str | None, Meta(description="Of this rule alone."), Option(flag="--rule", metavar="ID")] = None
+
+
+class ShownVerdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`transcripts` are what a model was asked and answered, by their id; none of a held verdict."""
+
+    decided: Decided
+    explained: tuple[ExplainedRule, ...]
+    transcripts: dict[str, Transcript]
+
+
+def explain_verdict(tools: Tools, caller: Caller, request: ExplainVerdict) -> ShownVerdict:
+    """Explain the verdicts on a record: obligations and clauses, model, verifier, governor, provenance.
+
+    A held verdict is not shown, only its ticket.
+    """
+    tenant_id = caller.tenant_id
+    decided = show_verdict(tools, tenant_id, request.telemetry_id)
+    if request.rule_id is not None:
+        kept = tuple(one for one in decided.verdicts if one.rule_id == request.rule_id)
+        if not kept:
+            raise NotFoundError(
+                f"expected a rule that judged `{decided.telemetry_id[:80]}`, got `{request.rule_id[:80]}`"
+            )
+        decided = replace(decided, verdicts=kept)
+    refs = {one.envelope.transcript_ref for one in decided.verdicts if one.envelope is not None}
+    return ShownVerdict(
+        decided=decided,
+        explained=VerdictExplainer(tools, tenant_id).explain(decided),
+        transcripts={ref: find_transcript(tools, tenant_id, ref) for ref in sorted(refs)},
+    )
 
 
 class VerdictExplainer:

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
-from assay.flows.identity.admit_principal import admit_principal
+from assay.flows.request import Document, Option, Request
 from assay.flows.tools import Tools
-from assay.flows.verdicts.change_graphs import open_candidate
-from assay.identity.principal import BuiltInRole
+from assay.flows.verdicts.change_graphs import GraphDocument, open_candidate
+from assay.identity.caller import Caller
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, parse_instant
@@ -138,10 +138,22 @@ class HistoryReader:
         return JudgedHistory(columns, PastVerdicts(rows, past[:, 1], past[:, 2].astype(np.uint8)))
 
 
-_MAY = (BuiltInRole.OPERATOR, BuiltInRole.AUDITOR, BuiltInRole.REVIEWER)
 _BYTE = 256
 # Of each rule and move; a person looks at a few, and asks for more by `limit`.
 _EXAMPLES = 3
+
+
+class WeighGraph(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    document: Annotated[
+        bytes, Meta(description="The candidate graph."), Document(kind=GraphDocument, metavar="NEW_GRAPH", is_long=True)
+    ]
+    first: Annotated[int, Meta(ge=1, description="From this ledger entry on."), Option(flag="--from", metavar="N")] = 1
+    last: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="Up to this ledger entry."),
+        Option(flag="--to", metavar="N"),
+    ] = None
+    limit: Annotated[int, Meta(ge=0, le=100_000, description="How many changes to list.")] = 100
 
 
 class VerdictChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -188,24 +200,14 @@ class GraphImpact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     subjects: tuple[SubjectImpact, ...] = ()
 
 
-def graph_impact(
-    tools: Tools,
-    document: bytes,
-    *,
-    credential: str,
-    at: Instant,
-    first: int = 1,
-    last: int | None = None,
-    limit: int = 1000,
-) -> GraphImpact:
-    """What a candidate graph would change, for an operator, auditor or reviewer; it need not be signed yet.
+def graph_impact(tools: Tools, caller: Caller, request: WeighGraph) -> GraphImpact:
+    """Judge every recorded record again by a candidate graph, and count which verdicts would change.
 
-    History is read in batches of columns, and kept as a whole only where the candidate's windows must look back at it.
+    No model is asked and nothing is recorded: what changes is what the rules say. The candidate need not be signed.
     """
-    principal = tools.database.read(lambda unit: admit_principal(unit, credential, any_of=_MAY, at=at))
-    opened, _ = open_candidate(tools, document, None)
+    opened, _ = open_candidate(tools, request.document)
     return tools.database.read(
-        lambda unit: _weigh(unit, principal.tenant_id, opened, first=first, last=last, limit=limit)
+        lambda unit: _weigh(unit, caller.tenant_id, opened, first=request.first, last=request.last, limit=request.limit)
     )
 
 

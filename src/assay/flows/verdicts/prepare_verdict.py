@@ -12,7 +12,7 @@ from assay.flows.review.open_review import draft_ticket
 from assay.flows.review.shown_text import escape_unseen
 from assay.flows.tools import Tools
 from assay.flows.verdicts.graphs_in_use import UNSIGNED_NOTE
-from assay.flows.verdicts.judge_record import Case, Judged
+from assay.flows.verdicts.reason import Case, Judged
 from assay.flows.verdicts.verdict_entry import PreparedVerdict, row_of, verdict_event
 from assay.flows.verdicts.verdict_memory import VerdictMemory
 from assay.identity.principal import BuiltInRole
@@ -230,7 +230,7 @@ def _ticket(tools: Tools, case: Case, judged: Judged, envelope: Envelope, ruling
         case.telemetry,
         envelope,
         judged.verification,
-        requested_by=case.principal.id,
+        requested_by=case.caller.principal.id,
         at=case.at,
     )
 

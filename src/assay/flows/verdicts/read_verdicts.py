@@ -4,16 +4,20 @@ row -> its entry -> envelope, body, ruling -> what may be served: a held verdict
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct, field
 
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.verdicts import NotHeldError
+from assay.flows.request import NEWEST, Moment, Option, Page, Paged, Request, cut, parse_moment, read_number
 from assay.flows.tools import Tools
 from assay.flows.verdicts.verdict_rows import ForgedRowError, JudgedEntry, vouch_row
+from assay.identity.caller import Caller
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import Instant
+from assay.kernel.merkle import MAX_SIZE
 from assay.kernel.transcript import Transcript
 from assay.ports.database import Unit
 from assay.ports.ledger_store import StoredEntry
@@ -21,6 +25,37 @@ from assay.ports.verdict_store import VerdictRow
 from assay.review.ticket import Ticket
 from assay.verdicts.envelope import Envelope, Verdict
 from assay.verdicts.govern import Overall, Ruling, Standing, strictest
+
+SequenceNumber = Annotated[int, Meta(ge=1, le=MAX_SIZE, description="The number of an entry of the ledger.")]
+TelemetryId = Annotated[str, Meta(min_length=1, description="The id of a telemetry record."), Option(metavar="RECORD")]
+
+
+class ShowRecord(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    telemetry_id: TelemetryId
+
+
+class ShowVerdict(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    sequence: Annotated[SequenceNumber, Option(metavar="SEQ")]
+
+
+class ListVerdicts(Paged, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    rule_id: Annotated[str | None, Meta(description="Of this rule alone."), Option(flag="--rule", metavar="ID")] = None
+    subject: Annotated[str | None, Meta(description="About this subject alone."), Option(metavar="NAME")] = None
+    verdict: Annotated[Verdict | None, Meta(description="Only this verdict.")] = None
+    from_at: Annotated[
+        Moment | None, Meta(description="Only records measured then or later."), Option(flag="--from", metavar="TIME")
+    ] = field(name="from", default=None)
+    to: Annotated[Moment | None, Meta(description="Only records measured before."), Option(metavar="TIME")] = None
+    standing: Annotated[bool, Meta(description="Leave out held verdicts that were settled since.")] = False
+    offset: Annotated[int, Meta(ge=0, le=2**31 - 1, description="Skip so many."), Option(hidden=True)] = 0
+
+
+class ListHeld(Paged, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which page of the held verdicts."""
+
+
+class ShowTranscript(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    transcript_ref: Annotated[str, Meta(description="The transcript that an envelope names."), Option(metavar="REF")]
 
 
 class RuleVerdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -116,16 +151,6 @@ class ListedVerdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     outcome: RuleVerdict
 
 
-def page_verdicts(tools: Tools, tenant_id: TenantId, *, limit: int, offset: int = 0) -> tuple[ListedVerdict, ...]:
-    """A held verdict is listed as held, and without a verdict."""
-
-    def look(unit: Unit) -> tuple[ListedVerdict, ...]:
-        rows = unit.verdicts.page(tenant_id, limit=limit, offset=offset)
-        return listed_verdicts(unit, tenant_id, rows)
-
-    return tools.database.read(look)
-
-
 def listed_verdicts(unit: Unit, tenant_id: TenantId, rows: Sequence[VerdictRow]) -> tuple[ListedVerdict, ...]:
     """Rows of the index, each with the verdict that its entry holds; the entries are read at once."""
     entries = unit.ledger.find_entries(tenant_id, (row.sequence_number for row in rows))
@@ -155,8 +180,76 @@ class HeldVerdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     is_overdue: bool
 
 
+def verdicts_of(tools: Tools, caller: Caller, request: ShowRecord) -> Decided:
+    """Show every rule's verdict on a record; what settled a held verdict is shown in its place."""
+    return tools.database.read(lambda unit: decided_of(unit, caller.tenant_id, request.telemetry_id))
+
+
+def verdict(tools: Tools, caller: Caller, request: ShowVerdict) -> ListedVerdict:
+    """Show the verdict in an entry of the ledger; it never changes."""
+    tenant_id, number = caller.tenant_id, request.sequence
+
+    def work(unit: Unit) -> ListedVerdict:
+        row = unit.verdicts.find(tenant_id, number)
+        if row is None:
+            raise NotFoundError(f"`{tenant_id}` has no verdict in entry {number}")
+        (listed,) = listed_verdicts(unit, tenant_id, [row])
+        return listed
+
+    return tools.database.read(work)
+
+
+def verdicts(tools: Tools, caller: Caller, request: ListVerdicts) -> Page[ListedVerdict]:
+    """List verdicts with their envelopes, the newest first; a held one is listed without its verdict."""
+    tenant_id, before = caller.tenant_id, read_number("verdicts", request.cursor, start=NEWEST)
+    since, until = parse_moment(request.from_at), parse_moment(request.to)
+
+    def work(unit: Unit) -> tuple[ListedVerdict, ...]:
+        rows = unit.verdicts.page(
+            tenant_id,
+            rule_id=request.rule_id,
+            subject=request.subject,
+            verdict=request.verdict,
+            since=since,
+            until=until,
+            before=before,
+            limit=request.limit + 1,
+            offset=request.offset,
+            is_standing=request.standing,
+        )
+        return listed_verdicts(unit, tenant_id, rows)
+
+    return cut("verdicts", tools.database.read(work), request.limit, lambda one: one.outcome.sequence_number)
+
+
+def held(tools: Tools, caller: Caller, request: ListHeld) -> Page[HeldVerdict]:
+    """List verdicts that wait for a person, the oldest first, each with its ticket; an overdue one stays held."""
+    tenant_id, after = caller.tenant_id, read_number("held", request.cursor)
+
+    def work(unit: Unit) -> tuple[HeldVerdict, ...]:
+        return tuple(
+            _held(row, ticket, caller.at)
+            for row in unit.verdicts.held(tenant_id, after=after, limit=request.limit + 1)
+            if (ticket := unit.review.find_ticket(tenant_id, TicketId(row.ticket_id or ""))) is not None
+        )
+
+    return cut("held", tools.database.read(work), request.limit, lambda one: one.sequence_number)
+
+
+def transcript(tools: Tools, caller: Caller, request: ShowTranscript) -> Transcript:
+    """Show what the model was asked and what it answered (SKI 7.4)."""
+    return find_transcript(tools, caller.tenant_id, request.transcript_ref)
+
+
+def find_transcript(tools: Tools, tenant_id: TenantId, transcript_ref: str) -> Transcript:
+    found = tools.database.read(lambda unit: unit.transcripts.find(tenant_id, transcript_ref))
+    if found is None:
+        raise NotFoundError(f"tenant `{tenant_id}` has no transcript `{transcript_ref[:80]}`")
+    return found
+
+
 def show_verdict(tools: Tools, tenant_id: TenantId, telemetry_id: str) -> Decided:
-    """Every rule's verdict on a record; `flow.not_found` where none was reached."""
+    """Every rule's verdict on a record, for flows that act for no caller; `flow.not_found` where there is none."""
     return tools.database.read(lambda unit: decided_of(unit, tenant_id, telemetry_id))
 
 
@@ -166,19 +259,6 @@ def show_entry_verdict(tools: Tools, tenant_id: TenantId, sequence_number: int) 
     if row is None:
         raise NotFoundError(f"tenant `{tenant_id}` has no verdict in entry {sequence_number}")
     return show_verdict(tools, tenant_id, row.telemetry_id)
-
-
-def show_ticket_verdict(tools: Tools, tenant_id: TenantId, ticket_id: TicketId) -> RuleVerdict:
-    """What the question on a held verdict came to by now; `verdict.not_held` where it asks about none."""
-
-    def look(unit: Unit) -> RuleVerdict:
-        row = unit.verdicts.find_by_ticket(tenant_id, ticket_id)
-        if row is None:
-            raise NotHeldError(f"expected the ticket of a held verdict, got `{ticket_id}`")
-        decided = decided_of(unit, tenant_id, row.telemetry_id)
-        return next(one for one in decided.verdicts if one.rule_id == row.rule_id)
-
-    return tools.database.read(look)
 
 
 def list_verdicts(
@@ -195,7 +275,7 @@ def list_verdicts(
 ) -> tuple[VerdictRow, ...]:
     """What stands, the newest first; a held one shows DISCRETIONARY, and its standing that it is none."""
 
-    def look(unit: Unit) -> tuple[VerdictRow, ...]:
+    def work(unit: Unit) -> tuple[VerdictRow, ...]:
         rows = unit.verdicts.page(
             tenant_id,
             rule_id=rule_id,
@@ -212,20 +292,20 @@ def list_verdicts(
             vouch_row(unit, tenant_id, row, entries)
         return rows
 
+    return tools.database.read(work)
+
+
+def show_ticket_verdict(tools: Tools, tenant_id: TenantId, ticket_id: TicketId) -> RuleVerdict:
+    """What the question on a held verdict came to by now; `verdict.not_held` where it asks about none."""
+
+    def look(unit: Unit) -> RuleVerdict:
+        row = unit.verdicts.find_by_ticket(tenant_id, ticket_id)
+        if row is None:
+            raise NotHeldError(f"expected the ticket of a held verdict, got `{ticket_id}`")
+        decided = decided_of(unit, tenant_id, row.telemetry_id)
+        return next(one for one in decided.verdicts if one.rule_id == row.rule_id)
+
     return tools.database.read(look)
-
-
-def list_held(
-    tools: Tools, tenant_id: TenantId, *, at: Instant, after: int = 0, limit: int = 100
-) -> tuple[HeldVerdict, ...]:
-    """Those that nobody attested or declined yet, the oldest first; an overdue one stays held."""
-    return tools.database.read(
-        lambda unit: tuple(
-            _held(row, ticket, at)
-            for row in unit.verdicts.held(tenant_id, after=after, limit=limit)
-            if (ticket := unit.review.find_ticket(tenant_id, TicketId(row.ticket_id or ""))) is not None
-        )
-    )
 
 
 def _held(row: VerdictRow, ticket: Ticket, at: Instant) -> HeldVerdict:
@@ -238,11 +318,3 @@ def _held(row: VerdictRow, ticket: Ticket, at: Instant) -> HeldVerdict:
         ticket=ticket,
         is_overdue=ticket.due_at is not None and at >= ticket.due_at,
     )
-
-
-def show_transcript(tools: Tools, tenant_id: TenantId, transcript_ref: str) -> Transcript:
-    """What the model was asked and what it answered (SKI 7.4)."""
-    found = tools.database.read(lambda unit: unit.transcripts.find(tenant_id, transcript_ref))
-    if found is None:
-        raise NotFoundError(f"tenant `{tenant_id}` has no transcript `{transcript_ref[:80]}`")
-    return found

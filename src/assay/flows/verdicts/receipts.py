@@ -1,16 +1,20 @@
 """Receipts of verdicts (SKI 7.5): exported, shown; and the files that prove a verdict together with its receipt."""
 
+from typing import Annotated
+
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.flows.errors import NotFoundError
 from assay.flows.ledger.prove_record import prove_record
+from assay.flows.request import Content, Option, Request
 from assay.flows.tools import Tools
 from assay.flows.verdicts.graphs_in_use import JudgedGraphs, judged_content
-from assay.flows.verdicts.read_verdicts import show_verdict
+from assay.flows.verdicts.read_verdicts import SequenceNumber, ShowRecord, show_verdict
 from assay.flows.verdicts.verdict_rows import ReadEntry, get_verdict_entry
-from assay.kernel.bundle import Attachment, Bundle
+from assay.identity.caller import Caller
+from assay.kernel.bundle import Attachment, Bundle, render_bundle
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.errors import Error
 from assay.kernel.ids import KeyId, TenantId
@@ -32,6 +36,16 @@ from assay.verdicts.slice import slice_graph
 from assay.verdicts.telemetry import Telemetry, parse_telemetry
 from assay.verdicts.verify import Verification, verify
 from assay.verdicts.window_fact import WindowFact
+
+
+class ExportReceipt(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    sequence: Annotated[SequenceNumber, Option(metavar="SEQ")]
+
+
+def receipt(tools: Tools, caller: Caller, request: ExportReceipt) -> Content:
+    """Return the receipt of a verdict as a file for a third party: transcript, grammar, keys that lead to it."""
+    body = render_receipt(export_receipt(tools, caller.tenant_id, request.sequence))
+    return Content(body=body, filename=f"receipt-{request.sequence}.json")
 
 
 def export_receipt(tools: Tools, tenant_id: TenantId, sequence_number: int) -> ReceiptFile:
@@ -280,10 +294,14 @@ def prove_entry(tools: Tools, tenant_id: TenantId, sequence_number: int, *, disc
     return prove_record(tools, tenant_id, sequence_number, disclose=disclose, attachments=attachments)
 
 
-def prove_verdict(tools: Tools, tenant_id: TenantId, telemetry_id: str) -> tuple[Bundle, ...]:
-    """One for each rule, with the receipt of its transcript where the model gave one; a held one tells nothing more."""
-    decided = show_verdict(tools, tenant_id, telemetry_id)
-    return tuple(prove_entry(tools, tenant_id, one.sequence_number) for one in decided.verdicts)
+def prove_verdict(tools: Tools, caller: Caller, request: ShowRecord) -> Content:
+    """Make the files that prove the verdicts of a record offline: an array, one proof bundle for each rule.
+
+    Each has the receipt of its transcript where the model gave one; that of a held verdict says nothing more.
+    """
+    decided = show_verdict(tools, caller.tenant_id, request.telemetry_id)
+    proofs = [prove_entry(tools, caller.tenant_id, one.sequence_number) for one in decided.verdicts]
+    return Content(body=b"[" + b",".join(render_bundle(one).strip() for one in proofs) + b"]")
 
 
 def _receipt(tools: Tools, tenant_id: TenantId, sequence_number: int) -> tuple[Attachment, ...]:

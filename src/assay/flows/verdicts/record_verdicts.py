@@ -4,19 +4,18 @@ look -> is_known, is_still_stable -> entries, rows, tickets and kept answers of 
 INVARIANT: the ledger gets its entries at once and in order, as if each record had a unit of its own.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from assay.flows.errors import RequestInHandError
-from assay.flows.request_mark import RequestMark, forget_expired
+from assay.flows.identity.authenticate import confirm
+from assay.flows.request_mark import forget_expired
 from assay.flows.review.open_review import open_review_in
 from assay.flows.tools import Tools
-from assay.flows.verdicts.judge_record import Case
 from assay.flows.verdicts.read_verdicts import Decided, RuleVerdict
+from assay.flows.verdicts.reason import Case
 from assay.flows.verdicts.verdict_entry import (
     PreparedVerdict,
     buffered_text,
@@ -25,6 +24,7 @@ from assay.flows.verdicts.verdict_entry import (
     note_gap,
     stability_of,
 )
+from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, instant_before
 from assay.kernel.ledger import Draft, Receipt
@@ -36,11 +36,11 @@ from assay.ports.verdict_store import StableRule, VerdictRow
 from assay.verdicts.envelope import Envelope, VerdictPath, VerifierStatus
 from assay.verdicts.fastpath import note_evaluation
 from assay.verdicts.govern import Standing, strictest
-from assay.verdicts.telemetry import Telemetry
 
 
-def newly_decided(telemetry: Telemetry, verdicts: Sequence[PreparedVerdict], receipts: Sequence[Receipt]) -> Decided:
-    """The verdicts of a record whose commit is durable; the caller has waited for it."""
+def newly_decided(case: Case, verdicts: Sequence[PreparedVerdict], receipts: Sequence[Receipt]) -> Decided:
+    """The verdicts of a record whose commit is durable: equal to `decided_of` of the record, as a test shows."""
+    telemetry = case.telemetry
     return Decided(
         telemetry_id=telemetry.telemetry_id,
         telemetry_hash=telemetry.telemetry_hash,
@@ -75,190 +75,171 @@ def _envelope(draft: Draft) -> Envelope | None:
     return None if draft.verdict is None else read_back(draft.verdict.llm_transcript, Envelope)
 
 
-class VerdictBatch:
-    """The memory of one unit of work, and of no other: nobody else writes while it runs."""
+class _Batch:
+    """What one unit of work writes for one tenant: counts are read once and written once, rows go in together.
 
-    def __init__(self, unit: Unit) -> None:
+    INVARIANT: what `add` took is found by every later question to this batch, and is in the database after `store`.
+    """
+
+    def __init__(self, unit: Unit, tenant_id: TenantId, keep_seconds: int) -> None:
         self.unit = unit
-        self._taken: set[tuple[TenantId, str]] = set()
-        self._stable: dict[tuple[TenantId, str], StableRule | None] = {}
-        self._counted: dict[tuple[TenantId, str], StableRule] = {}
-        self._ends: dict[tuple[TenantId, str], tuple[Instant, Instant] | None] = {}
-        self._transcripts: defaultdict[TenantId, list[Transcript]] = defaultdict(list)
-        self._rows: defaultdict[TenantId, list[VerdictRow]] = defaultdict(list)
-        self._known: defaultdict[TenantId, list[KnownTelemetry]] = defaultdict(list)
-        self._buffered: defaultdict[TenantId, list[BufferedText]] = defaultdict(list)
+        self._tenant_id = tenant_id
+        self._keep_seconds = keep_seconds
+        self._taken: set[str] = set()
+        self._stable: dict[str, StableRule | None] = {}
+        self._counted: dict[str, StableRule] = {}
+        self._ends: dict[str, tuple[Instant, Instant] | None] = {}
+        self._transcripts: list[Transcript] = []
+        self._rows: list[VerdictRow] = []
+        self._known: list[KnownTelemetry] = []
+        self._buffered: list[BufferedText] = []
 
-    def look(self, tenant_id: TenantId, telemetry_ids: Iterable[str], subjects: Iterable[str]) -> None:
-        """Find out which of these ids are taken, and how far back the records of these subjects go."""
-        for known in self.unit.telemetry.find_known_many(tenant_id, telemetry_ids):
-            self._taken.add((tenant_id, known.telemetry_id))
-        named = tuple(subjects)
-        ends = self.unit.telemetry.find_ends_many(tenant_id, named)
-        self._ends.update(((tenant_id, subject), ends.get(subject)) for subject in named)
+    def look(self, cases: Sequence[Case]) -> None:
+        """Find out which ids are taken, and how far back the records of the subjects go."""
+        ids = [case.telemetry.telemetry_id for case in cases]
+        self._taken = {one.telemetry_id for one in self.unit.telemetry.find_known_many(self._tenant_id, ids)}
+        subjects = tuple(dict.fromkeys([case.subject for case in cases]))
+        ends = self.unit.telemetry.find_ends_many(self._tenant_id, subjects)
+        self._ends = {subject: ends.get(subject) for subject in subjects}
 
-    def is_known(self, tenant_id: TenantId, telemetry_id: str) -> bool:
-        return (tenant_id, telemetry_id) in self._taken
+    def may_add(self, judged: "JudgedCase") -> bool:
+        """Whether the id is still free, and every rule as stable as it was when the model was left out."""
+        is_free = judged.case.telemetry.telemetry_id not in self._taken
+        return is_free and all(self._is_still_stable(verdict) for verdict in judged.verdicts)
 
-    def is_still_stable(self, tenant_id: TenantId, verdict: PreparedVerdict) -> bool:
-        """Asked where the writer is alone: the fast path rests on what was stable when the verdict was thought of."""
+    def _is_still_stable(self, verdict: PreparedVerdict) -> bool:
         if verdict.row.path != VerdictPath.FAST.value or verdict.stable is None:
             return True
-        known = self._stability(tenant_id, verdict.row.rule_id)
+        known = self._stability(verdict.row.rule_id)
         return known is not None and known.pattern == verdict.stable.pattern and known.count >= verdict.stable.count
 
-    def add(
-        self,
-        tenant_id: TenantId,
-        telemetry: Telemetry,
-        verdicts: tuple[PreparedVerdict, ...],
-        *,
-        keep_seconds: int,
-        at: Instant,
-    ) -> tuple[Receipt, ...]:
-        """A record with all its verdicts; the answer is one receipt for each, in their order."""
-        receipts = tuple([self._add_verdict(tenant_id, one) for one in verdicts])
-        subject = verdicts[0].row.subject
-        self._taken.add((tenant_id, telemetry.telemetry_id))
-        self._known[tenant_id].append(known_telemetry(telemetry, subject, first=receipts[0].sequence_number))
-        self._buffered[tenant_id].append(buffered_text(telemetry, subject))
-        self._keep(tenant_id, subject, telemetry.timestamp, keep_seconds, at)
+    def add(self, judged: "JudgedCase") -> tuple[Receipt, ...]:
+        """Add a record with all its verdicts; one receipt for each, in their order."""
+        case, verdicts = judged.case, judged.verdicts
+        receipts = tuple([self._add_verdict(one) for one in verdicts])
+        subject, telemetry = verdicts[0].row.subject, case.telemetry
+        self._taken.add(telemetry.telemetry_id)
+        self._known.append(known_telemetry(telemetry, subject, first=receipts[0].sequence_number))
+        self._buffered.append(buffered_text(telemetry, subject))
+        self._drop_old(subject, telemetry.timestamp, case.at)
         if not verdicts[0].is_mapped:
-            note_gap(self.unit, tenant_id, telemetry)
+            note_gap(self.unit, self._tenant_id, telemetry)
         return receipts
 
     def store(self) -> None:
-        """Write what was added since the last time; whoever reads these tables in this unit calls it before."""
-        for tenant_id, transcripts in self._transcripts.items():
-            self.unit.transcripts.add_many(tenant_id, transcripts)
-        for tenant_id, rows in self._rows.items():
-            self.unit.verdicts.add_many(tenant_id, rows)
-        for tenant_id, known in self._known.items():
-            self.unit.telemetry.add_known_many(tenant_id, known)
-        for tenant_id, records in self._buffered.items():
-            self.unit.telemetry.buffer_many(tenant_id, records)
-        for (tenant_id, _), kept in self._counted.items():
-            self.unit.verdicts.put_stability(tenant_id, kept)
-        for waiting in (self._transcripts, self._rows, self._known, self._buffered, self._counted):
+        """Write what was added since the last time; tables are read in this unit only after it."""
+        unit, tenant_id = self.unit, self._tenant_id
+        if self._rows:
+            unit.transcripts.add_many(tenant_id, self._transcripts)
+            unit.verdicts.add_many(tenant_id, self._rows)
+            unit.telemetry.add_known_many(tenant_id, self._known)
+            unit.telemetry.buffer_many(tenant_id, self._buffered)
+        for kept in self._counted.values():
+            unit.verdicts.put_stability(tenant_id, kept)
+        for waiting in (self._transcripts, self._rows, self._known, self._buffered):
             waiting.clear()
+        self._counted.clear()
 
-    def _add_verdict(self, tenant_id: TenantId, one: PreparedVerdict) -> Receipt:
-        self._transcripts[tenant_id].append(one.transcript)
+    def _add_verdict(self, one: PreparedVerdict) -> Receipt:
+        self._transcripts.append(one.transcript)
         receipt = self.unit.record(one.draft)
         ticket_id = None if one.ticket is None else one.ticket.id
-        row = replace(one.row, sequence_number=receipt.sequence_number, ticket_id=ticket_id)
-        self._rows[tenant_id].append(row)
+        self._rows.append(replace(one.row, sequence_number=receipt.sequence_number, ticket_id=ticket_id))
         if one.ticket is not None:
             open_review_in(self.unit, one.ticket)
         if one.stable is not None:
-            self._count(tenant_id, one.stable, VerifierStatus(one.row.status))
+            self._count(one.stable, VerifierStatus(one.row.status))
         return receipt
 
-    def _stability(self, tenant_id: TenantId, rule_id: str) -> StableRule | None:
-        place = tenant_id, rule_id
-        if place not in self._stable:
-            self._stable[place] = self.unit.verdicts.find_stability(tenant_id, rule_id)
-        return self._stable[place]
+    def _stability(self, rule_id: str) -> StableRule | None:
+        if rule_id not in self._stable:
+            self._stable[rule_id] = self.unit.verdicts.find_stability(self._tenant_id, rule_id)
+        return self._stable[rule_id]
 
-    def _count(self, tenant_id: TenantId, now: StableRule, status: VerifierStatus) -> None:
-        """Counted where the writer is alone, so that no evaluation at the same time is forgotten."""
-        known = self._stability(tenant_id, now.rule_id)
+    def _count(self, now: StableRule, status: VerifierStatus) -> None:
+        """Count inside the commit, so that no evaluation at the same time is lost."""
+        known = self._stability(now.rule_id)
         after = note_evaluation(None if known is None else stability_of(known), now.rule_id, now.pattern, status)
         kept = StableRule(rule_id=after.rule_id, pattern=after.pattern, count=after.count)
-        self._stable[tenant_id, now.rule_id] = self._counted[tenant_id, now.rule_id] = kept
+        self._stable[now.rule_id] = self._counted[now.rule_id] = kept
 
-    def _keep(self, tenant_id: TenantId, subject: str, as_of: Instant, keep_seconds: int, at: Instant) -> None:
+    def _drop_old(self, subject: str, as_of: Instant, at: Instant) -> None:
         """Where the subject's newest record is too far from its oldest, the old ones leave the buffer."""
-        place = tenant_id, subject
-        if place not in self._ends:
-            self._ends[place] = self.unit.telemetry.find_ends(tenant_id, subject)
-        oldest, newest = self._ends[place] or (as_of, as_of)
+        if subject not in self._ends:
+            self._ends[subject] = self.unit.telemetry.find_ends(self._tenant_id, subject)
+        oldest, newest = self._ends[subject] or (as_of, as_of)
         oldest, newest = min(oldest, as_of), max(newest, as_of)
-        self._ends[place] = oldest, newest
-        if oldest <= instant_before(newest, keep_seconds):
+        self._ends[subject] = oldest, newest
+        if oldest <= instant_before(newest, self._keep_seconds):
             self.store()
-            drop_old(self.unit, tenant_id, subject, keep_seconds, at)
-            del self._ends[place]
+            drop_old(self.unit, self._tenant_id, subject, self._keep_seconds, at)
+            del self._ends[subject]
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedCase:
-    """A record with the verdicts of all its rules, which nobody has been told yet."""
+    """A record with the verdicts of all its rules, not recorded yet."""
 
     case: Case
     verdicts: tuple[PreparedVerdict, ...]
-    mark: RequestMark | None = None
 
 
 class Recorded(NamedTuple):
-    """A receipt for each rule; `decided` where it was needed already, for the answer that is kept."""
+    """A receipt for each rule; `decided` where it was needed already, for the answer that is kept under a key."""
 
     receipts: tuple[Receipt, ...]
     decided: Decided | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Recording:
-    """What one call brings: records in their order, of which a later one may rest on those before it."""
+def record_verdicts(tools: Tools, judged: Sequence[JudgedCase]) -> list[Recorded | Error]:
+    """Record judged records of one tenant in one unit of work, from the first one on.
 
-    keep_seconds: int
-    judged: Sequence[JudgedCase]
-
-
-def record_verdicts(tools: Tools, judged: Sequence[JudgedCase]) -> Sequence[Recorded]:
-    """Receipts for the records from the first one on, up to one that must be looked at again.
-
-    That is one whose id was taken meanwhile, or whose rule is not stable any more: neither it nor what comes after it
-    is on record then. A key that was used meanwhile is `RequestInHandError`, and none of them is.
+    The list ends before a record that must be judged again: its id was taken meanwhile, or its rule is not stable any
+    more. It ends with a refusal where a caller may not act any more or a key was used meanwhile. Nothing after the end
+    is recorded.
     """
-    recording = _Recording(tools.ski.keep_seconds, judged)
-    return tools.recording.write(tools.database, recording, _record_all, weight=len(judged))
+    keep_seconds = tools.ski.keep_seconds
+    return tools.database.write(lambda unit: _record(_Batch(unit, judged[0].case.tenant_id, keep_seconds), judged))
 
 
-def _record_all(unit: Unit, recordings: Sequence[_Recording]) -> list[list[Recorded] | RequestInHandError]:
-    batch = VerdictBatch(unit)
-    of_tenant: defaultdict[TenantId, list[Case]] = defaultdict(list)
-    for recording in recordings:
-        for one in recording.judged:
-            of_tenant[one.case.tenant_id].append(one.case)
-    for tenant_id, cases in of_tenant.items():
-        batch.look(tenant_id, [case.telemetry.telemetry_id for case in cases], [case.subject for case in cases])
-    forget_expired(unit, [one.mark for sent in recordings for one in sent.judged if one.mark is not None])
-    recorded = [_find_used(unit, recording) or _record(batch, recording) for recording in recordings]
+def _record(batch: _Batch, judged: Sequence[JudgedCase]) -> list[Recorded | Error]:
+    batch.look([one.case for one in judged])
+    forget_expired(batch.unit, [one.case.mark for one in judged if one.case.mark is not None])
+    confirmed: set[tuple[str, str]] = set()
+    recorded: list[Recorded | Error] = []
+    for one in judged:
+        refusal = _find_refusal(batch.unit, one.case, confirmed)
+        if refusal is not None:
+            recorded.append(refusal)
+            break
+        if not batch.may_add(one):
+            break
+        with batch.unit.ledger.under(one.case.caller.trace):
+            receipts = batch.add(one)
+        recorded.append(Recorded(receipts, _keep(batch.unit, one, receipts)))
     batch.store()
     return recorded
 
 
-def _find_used(unit: Unit, recording: _Recording) -> RequestInHandError | None:
-    """Asked where the writer is alone: of two requests under one key, one has an effect."""
+def _find_refusal(unit: Unit, case: Case, confirmed: set[tuple[str, str]]) -> Error | None:
+    """Whether the caller may still act, and the key of the request is still free; each credential is checked once."""
+    credential = (case.caller.via, case.caller.credential_id)
     try:
-        for one in recording.judged:
-            if one.mark is not None:
-                one.mark.verify_free(unit)
-    except RequestInHandError as refusal:
+        if credential not in confirmed:
+            confirm(unit, case.caller)
+            confirmed.add(credential)
+        if case.mark is not None:
+            case.mark.verify_free(unit)
+    except Error as refusal:
         return refusal
     return None
 
 
-def _record(batch: VerdictBatch, recording: _Recording) -> list[Recorded]:
-    recorded: list[Recorded] = []
-    for one in recording.judged:
-        tenant_id, telemetry = one.case.tenant_id, one.case.telemetry
-        is_known = batch.is_known(tenant_id, telemetry.telemetry_id)
-        if is_known or not all(batch.is_still_stable(tenant_id, verdict) for verdict in one.verdicts):
-            break
-        with batch.unit.ledger.under(one.case.trace):
-            receipts = batch.add(
-                tenant_id, telemetry, one.verdicts, keep_seconds=recording.keep_seconds, at=one.case.at
-            )
-        recorded.append(Recorded(receipts, _keep(batch.unit, one, receipts)))
-    return recorded
-
-
 def _keep(unit: Unit, judged: JudgedCase, receipts: tuple[Receipt, ...]) -> Decided | None:
-    """The answer to a request with a key, beside what it did."""
-    if judged.mark is None:
+    """Keep the answer to a request with a key, beside what it did."""
+    mark = judged.case.mark
+    if mark is None:
         return None
-    decided = newly_decided(judged.case.telemetry, judged.verdicts, receipts)
-    judged.mark.keep(unit, decided, entry=receipts[0].sequence_number - 1)
+    decided = newly_decided(judged.case, judged.verdicts, receipts)
+    mark.keep(unit, decided, entry=receipts[0].sequence_number - 1)
     return decided

@@ -5,13 +5,19 @@ What cannot be had again was not checked, and is never reported as clean.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace as replace_tools
+from itertools import islice
+from typing import Annotated
 
+from msgspec import Meta
 from msgspec.structs import replace
 
 from assay.flows.errors import NotFoundError
 from assay.flows.ledger.own_keys import own_key_ring
+from assay.flows.request import Option, Page, Paged, cut, map_page, read_number
 from assay.flows.tools import Tools
 from assay.flows.verdicts.graphs_in_use import JudgedGraphs, judged_content
+from assay.flows.verdicts.read_verdicts import SequenceNumber
 from assay.flows.verdicts.replay_again import (
     Scene,
     ask_again,
@@ -29,6 +35,7 @@ from assay.flows.verdicts.replay_again import (
 )
 from assay.flows.verdicts.stored_verdict import VERDICT_KINDS, StoredVerdict, load_stored_verdict
 from assay.flows.verdicts.verdict_memory import LedgerMemory
+from assay.identity.caller import Caller
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
@@ -129,6 +136,53 @@ def _reviewer_key(tools: Tools, ring: KeyRing, tenant_id: TenantId, token: Human
     history = tools.database.read(lambda unit: unit.identity.principal_history(tenant_id, token.reviewer))
     then = [person.public_key for person in history if person.recorded_at <= token.attested_at]
     return bytes.fromhex((then and then[-1]) or "")
+
+
+class ReplayVerdicts(Paged, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    telemetry_id: Annotated[
+        str | None,
+        Meta(description="Only the verdicts on this record."),
+        Option(form="argument", metavar="[RECORD]"),
+    ] = None
+    entry: Annotated[
+        SequenceNumber | None, Meta(description="Only the verdict in this entry."), Option(metavar="SEQ")
+    ] = None
+    first: Annotated[
+        int, Meta(ge=1, description="All verdicts from this entry on."), Option(flag="--from", metavar="SEQ")
+    ] = 1
+    last: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="All verdicts up to this entry."),
+        Option(flag="--to", metavar="SEQ"),
+    ] = None
+    without_model: Annotated[bool, Meta(description="Do not ask the model again; the result is then INCOMPLETE.")] = (
+        False
+    )
+
+
+def replay(tools: Tools, caller: Caller, request: ReplayVerdicts) -> Page[Replay]:
+    """Reach recorded verdicts again from what is stored (SKI 8), in the order of their entries.
+
+    The graph of that hash, the weights, the prompt, the model's answer, the verifier and the governor, the chain: each
+    of the six steps is reported, whichever diverges first. A divergence is not necessarily tampering: look into it.
+    """
+    tenant_id, after = caller.tenant_id, read_number("replay", request.cursor)
+    numbers = tools.database.read(lambda unit: _wanted(unit, tenant_id, request, after))
+    page = cut("replay", numbers, request.limit, lambda number: number)
+    job = _Job(replace_tools(tools, reasoner=None, kept=None) if request.without_model else tools, tenant_id)
+    return map_page(page, job.replay)
+
+
+def _wanted(unit: Unit, tenant_id: TenantId, request: ReplayVerdicts, after: int) -> list[int]:
+    if request.entry is not None:
+        return [request.entry]
+    if request.telemetry_id is None:
+        first = max(request.first, after + 1)
+        return list(islice(_numbers(unit, tenant_id, first, request.last), request.limit + 1))
+    rows = unit.verdicts.of_telemetry(tenant_id, request.telemetry_id)
+    if not rows:
+        raise NotFoundError(f"tenant `{tenant_id}` has no verdict on `{ascii(request.telemetry_id)[1:-1][:80]}`")
+    return [row.sequence_number for row in rows if row.sequence_number > after][: request.limit + 1]
 
 
 def replay_verdicts(tools: Tools, tenant_id: TenantId, *, first: int = 1, last: int | None = None) -> Iterator[Replay]:

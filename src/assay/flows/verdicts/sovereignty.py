@@ -5,22 +5,22 @@ the guard's count -> an entry of what is new -> refused until an operator clears
 weight hash -> register of the TPM -> quote that answers the ledger's head -> `weights.measured`
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from assay.delivery.webhook import Webhook, parse_webhook_url
 from assay.flows.delivery.webhooks import list_webhooks
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.verdicts import NoReasonerError, SovereigntyError, SubstitutedWeightsError
-from assay.flows.identity.authenticate import authenticate_in, require_session
+from assay.flows.identity.authenticate import confirm
+from assay.flows.request import Content, Option, Request
 from assay.flows.tools import Tools
 from assay.flows.truth.truth_entry import news_of
 from assay.flows.verdicts.graphs_in_use import find_graph_in_use
 from assay.flows.verdicts.shelves import Measured
-from assay.identity.authorise import require_role
-from assay.identity.principal import BuiltInRole
+from assay.identity.caller import Caller
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import EMPTY_DIGEST, ZERO_DIGEST, Digest, raw_digest
 from assay.kernel.ids import KeyId, PrincipalId, TenantId
@@ -48,6 +48,24 @@ from assay.verdicts.sovereignty import (
     may_start,
     sovereignty_message,
 )
+
+
+class ShowSovereignty(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Nothing has to be said."""
+
+
+class ClearEgress(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    reason: Annotated[
+        str, Meta(min_length=1, max_length=2000, description="What the attempts were, and why evaluation may go on.")
+    ]
+
+
+class QuoteWeights(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    nonce: Annotated[
+        str,
+        Meta(pattern="^([0-9a-fA-F]{2}){1,32}$", description="What the person who asks made up: 1 to 32 bytes in hex."),
+        Option(metavar="HEX"),
+    ]
 
 
 class EgressAttempted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -107,19 +125,20 @@ def require_cleared(unit: Unit, tools: Tools) -> None:
         )
 
 
-def clear_egress(tools: Tools, *, reason: str, credential: str, at: Instant) -> Receipt:
-    """An operator, in person, has looked into all attempts so far and says what they were; evaluation may go on."""
-    if not reason.strip():
+def clear_egress(tools: Tools, caller: Caller, request: ClearEgress) -> Receipt:
+    """Record that an operator looked into all attempts to leave the perimeter so far; strict evaluation goes on.
+
+    A process that made such an attempt itself must be started again as well.
+    """
+    if not request.reason.strip():
         raise ReasonMissingError("expected what the attempts were, got no reason")
 
     def work(unit: Unit) -> Receipt:
-        proved = authenticate_in(unit, credential, at=at)
-        require_session(proved)
-        require_role(proved.principal, (BuiltInRole.OPERATOR,))
+        by = confirm(unit, caller).principal
         if not unit.verdicts.has_open_egress():
             raise NotFoundError("expected attempts that wait to be looked into, got none")
-        body = EgressCleared(cleared_by=proved.principal.id, reason=reason.strip())
-        return _append(unit, proved.principal.tenant_id, EntryKind.EGRESS_CLEARED, body, 0, at)
+        body = EgressCleared(cleared_by=by.id, reason=request.reason.strip())
+        return _append(unit, caller.tenant_id, EntryKind.EGRESS_CLEARED, body, 0, caller.at)
 
     with tools.egress.writing:
         receipt = tools.database.write(work)
@@ -182,6 +201,12 @@ def require_sovereign(tools: Tools, identity: ReasonerIdentity) -> None:
     if tools.ski.is_strict and tools.guard is None:
         raise EgressRefusedError("expected an egress guard around evaluation, got none")
     require_no_egress(tools)
+
+
+def sovereignty(tools: Tools, caller: Caller, request: ShowSovereignty) -> Content:  # noqa: ARG001 - nothing is asked
+    """Show what evaluates here and whether it stays on the operator's ground, signed by the node's ledger key."""
+    signed = attest_sovereignty(tools, caller.tenant_id, at=caller.at)
+    return Content(body=canonicalize(sovereignty_value(signed)))
 
 
 def attest_sovereignty(tools: Tools, tenant_id: TenantId, *, at: Instant) -> SignedAttestation:
@@ -285,14 +310,17 @@ def _measure(tools: Tools, tenant_id: TenantId, weights: Digest, at: Instant) ->
     return measured
 
 
-def quote_weights(tools: Tools, nonce: bytes) -> WeightQuote:
-    """Refused where the node has no TPM, no weights, or where these are not the ones that were measured."""
+def quote_weights(tools: Tools, caller: Caller, request: QuoteWeights) -> WeightQuote:  # noqa: ARG001 - of the node
+    """Have the TPM state under its own key which weights were measured; the nonce shows that the answer is new.
+
+    Refused where the node has no TPM, no weights, or where these are not the ones that were measured.
+    """
     if tools.boot is None:
         raise MeasuredBootError("expected a TPM under `[ski] tpm`, got none")
     identity = get_reasoner(tools).identify()
     if identity.model_weight_hash is None:
         raise SubstitutedWeightsError(f"expected `{identity.backend_name}` to name its weights, got none")
-    return tools.boot.quote(identity.model_weight_hash, nonce)
+    return tools.boot.quote(identity.model_weight_hash, bytes.fromhex(request.nonce))
 
 
 def examine_quote(

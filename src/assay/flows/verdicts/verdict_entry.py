@@ -3,18 +3,16 @@
 judged -> drafts, with everything that costs time -> one unit of work for all rules of a record
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
 from msgspec import Raw
 
-from assay.flows.tools import Tools
 from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, instant_before, render_instant
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
-from assay.kernel.transcript import Transcript, draft_to_sign, seal_transcript
+from assay.kernel.transcript import Transcript
 from assay.ports.database import Unit
 from assay.ports.telemetry_store import BufferedText, KnownTelemetry, TelemetryDrop
 from assay.ports.verdict_store import CoveredSubject, StableRule, VerdictRow
@@ -24,8 +22,6 @@ from assay.verdicts.docket import Docket
 from assay.verdicts.envelope import Envelope
 from assay.verdicts.fastpath import Stability
 from assay.verdicts.govern import Ruling, Standing
-from assay.verdicts.reason import RawReply, ReasonRequest
-from assay.verdicts.record import recorded_request, recorded_response
 from assay.verdicts.telemetry import Telemetry
 from assay.verdicts.window_fact import buffer_record
 
@@ -41,30 +37,6 @@ class PreparedVerdict:
     stable: StableRule | None
     is_mapped: bool
     ticket: Ticket | None
-
-
-def seal_model_transcript(
-    tools: Tools,
-    request: ReasonRequest,
-    reply: RawReply | None,
-    *,
-    backend_name: str,
-    metadata: Mapping[str, object],
-    failure: str | None,
-    times: tuple[Instant, Instant],
-) -> Transcript:
-    """What was asked and what came back, or why nothing did, signed by the node (SKI 7.4)."""
-    answered = {"failure": failure} if reply is None else recorded_response(reply)
-    draft, message = draft_to_sign(
-        recorded_request(request),
-        answered,
-        signing_key_id=tools.transcript_signer.key_id,
-        backend_name=backend_name,
-        backend_metadata=metadata,
-        started_at=times[0],
-        completed_at=max(times),
-    )
-    return seal_transcript(draft, tools.transcript_signer.sign(message))
 
 
 def verdict_event(telemetry: Telemetry, docket: Docket, ruling: Ruling) -> Event:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.flows.tools import Tools
-from assay.flows.verdicts.judge_record import Memory
+from assay.flows.verdicts.reason import Memory
 from assay.flows.verdicts.verdict_entry import PreparedVerdict, stability_of
 from assay.flows.verdicts.verdict_rows import ForgedRowError, JudgedEntry, find_judged, find_known_record
 from assay.kernel.canonical import canonical_json

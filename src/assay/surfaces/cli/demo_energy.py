@@ -5,6 +5,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,24 +16,30 @@ from assay.flows.identity.authenticate import authenticate
 from assay.flows.identity.sessions import check_password
 from assay.flows.ledger.prove_record import prove_record
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
+from assay.flows.request import MOST_ITEMS
 from assay.flows.review.answer_review import answer_review
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.tools import Tools
-from assay.flows.verdicts.attest_verdict import attest_verdict
-from assay.flows.verdicts.change_graphs import ReleasedGraph, load_graph, release_graph, review_graph
+from assay.flows.verdicts.change_graphs import ReleasedGraph
 from assay.flows.verdicts.coverage import check_agreement
-from assay.flows.verdicts.evaluate_many import evaluate_many
+from assay.flows.verdicts.evaluate import evaluate_stream
 from assay.flows.verdicts.explain_verdict import VerdictExplainer
-from assay.flows.verdicts.read_verdicts import Decided, HeldVerdict, list_held, show_verdict
+from assay.flows.verdicts.read_verdicts import Decided, HeldVerdict, ListHeld, show_verdict
+from assay.flows.verdicts.read_verdicts import held as held_verdicts
 from assay.flows.verdicts.replay_verdict import replay_verdicts
+from assay.identity.caller import local_caller
 from assay.kernel.bundle import render_bundle
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId, TenantId
+from assay.operations.dispatch import Dispatcher
+from assay.operations.parse import parse_request
+from assay.operations.shown.verdicts import standing_word
+from assay.operations.table import BY_NAME
 from assay.review.draft import Reply
 from assay.surfaces.cli.demo_people import PASSWORD, VOTERS, Credentials, gather_people
 from assay.surfaces.cli.demo_step import HELD, REFUSED, Step, run_elsewhere
 from assay.surfaces.cli.shipped import find_shipped
-from assay.surfaces.cli.verdict_text import rule_line, standing_word
+from assay.surfaces.cli.verdict_text import rule_line
 from assay.verdicts.replay import ReplayResult, summarise_replays
 from assay.wiring import CONFIG_FILE, init_node, open_evaluation, open_node
 
@@ -77,11 +84,25 @@ def _trust_new_key(node: Path) -> KeyFileSigner:
 def _release(tools: Tools, people: Credentials, signer: KeyFileSigner) -> ReleasedGraph:
     """Handed in by the operator, read and accepted by a reviewer, then signed."""
     document = find_shipped("graphs/energy.json").read_bytes()
-    asked = review_graph(tools, document, credential=people.chief, at=tools.clock.now())
+    asked = _perform(tools, "graph.review", people.chief, document=document)
     reply = Reply(choice="accept", seen=asked.ticket.shown_hash, reason="read against the Directive")
     reviewer = authenticate(tools, _session(tools, _REVIEWER), at=tools.clock.now())
     answer_review(tools, reviewer, asked.ticket.id, reply, follow_ups=ROOM_FOLLOW_UPS)
-    return release_graph(tools, asked.content_hash, signer, credential=people.chief, at=tools.clock.now())
+    prepared = _perform(tools, "graph.release.prepare", people.chief, content_hash=asked.content_hash)
+    signed: ReleasedGraph = _perform(
+        tools,
+        "graph.release",
+        people.chief,
+        content_hash=asked.content_hash,
+        public_key=signer.public_key.hex(),
+        signature=signer.sign(bytes.fromhex(prepared.message)).hex(),
+    )
+    return signed
+
+
+def _perform(tools: Tools, name: str, credential: str, **given: Any) -> Any:  # noqa: ANN401 - an operation's result
+    operation, caller = BY_NAME[name], authenticate(tools, credential, at=tools.clock.now())
+    return Dispatcher(tools=tools)(operation, caller, parse_request(operation, given)).value
 
 
 def _session(tools: Tools, name: str) -> str:
@@ -89,9 +110,9 @@ def _session(tools: Tools, name: str) -> str:
 
 
 def _refuse_change(tools: Tools, people: Credentials, released: ReleasedGraph) -> Step:
-    changed = released.document.replace(b'"value":200', b'"value":900', 1)
+    changed = released.document.replace('"value":200', '"value":900', 1)
     try:
-        load_graph(tools, changed, credential=people.chief, at=tools.clock.now())
+        _perform(tools, "graph.load", people.chief, document=changed)
     except Error as error:
         is_right = changed != released.document
         return Step("A changed limit", f"200 made 900 in the signed graph: refused, {error.code}", is_right)
@@ -99,7 +120,7 @@ def _refuse_change(tools: Tools, people: Credentials, released: ReleasedGraph) -
 
 
 def _use(tools: Tools, people: Credentials, released: ReleasedGraph) -> Step:
-    loaded = load_graph(tools, released.document, credential=people.chief, at=tools.clock.now())
+    loaded = _perform(tools, "graph.load", people.chief, document=released.document)
     active = loaded.activation
     words = (
         f"Directive 2010/75/EU as a knowledge graph, accepted by {_REVIEWER}, signed, loaded in {active.mode} mode:"
@@ -111,7 +132,8 @@ def _use(tools: Tools, people: Credentials, released: ReleasedGraph) -> Step:
 def _judge(tools: Tools, people: Credentials) -> Iterator[Step]:
     """The shipped judge in its own process, on every record of the example."""
     with find_shipped("telemetry/energy.jsonl").open("rb") as lines:
-        results = list(evaluate_many(tools, lines, credential=people.gateway, workers=2))
+        caller = authenticate(tools, people.gateway, at=tools.clock.now())
+        results = list(evaluate_stream(tools, caller, lines, workers=2))
     decided = [one.decided for one in results if one.decided is not None]
     counts = Counter(standing_word(one) for record in decided for one in record.verdicts)
     told = ", ".join(f"{count} {word}" for word, count in counts.most_common())
@@ -133,7 +155,8 @@ def _lines(explainer: VerdictExplainer, record: Decided) -> Iterator[str]:
 
 
 def _held(tools: Tools) -> Sequence[HeldVerdict]:
-    return list_held(tools, _TENANT, at=tools.clock.now())
+    caller = local_caller(_TENANT, at=tools.clock.now())
+    return held_verdicts(tools, caller, ListHeld(limit=MOST_ITEMS)).items
 
 
 def _refuse_sender(tools: Tools, people: Credentials) -> Step:
@@ -163,15 +186,13 @@ def _attested(tools: Tools) -> Step:
 
 
 def _answer(tools: Tools, held: HeldVerdict, credential: str) -> None:
-    attest_verdict(
+    _perform(
         tools,
-        held.ticket.id,
-        "attest",
+        "verdict.attest",
+        credential,
+        ticket_id=held.ticket.id,
         seen=held.ticket.shown_hash,
         reason="checked against the log of the plant",
-        credential=credential,
-        follow_ups=ROOM_FOLLOW_UPS,
-        at=tools.clock.now(),
     )
 
 

@@ -25,6 +25,7 @@ from assay.surfaces.cli.output import Call, ListCommand, NodeCommand
 from assay.surfaces.cli.reviewer_key import load_signer
 
 _HONEST_NO = 1
+_LARGEST_FILE = 512 * 1024 * 1024
 _UNSHOWN = (Place.HEADER,)
 _FILE = "request_file"
 _LARGEST_TEXT = 256 * 1024 * 1024
@@ -279,7 +280,9 @@ def _from_now(value: timedelta) -> str:
 def _content(value: Path) -> bytes:
     if str(value) == "-":
         return sys.stdin.buffer.read()
-    return value.read_bytes()
+    from assay.surfaces.cli.text_file import read_bytes
+
+    return read_bytes(value, largest=_LARGEST_FILE)
 
 
 def _files(value: tuple[tuple[str, str], ...]) -> dict[str, bytes]:

@@ -2,20 +2,29 @@
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
 
 from msgspec import Struct
 
-from assay.flows.verdicts.evaluate_many import Evaluated
 from assay.flows.verdicts.explain_verdict import ExplainedRule
+from assay.flows.verdicts.read_verdicts import Decided
+from assay.operations.shown.verdicts import HELD, standing_word
 from assay.surfaces.cli.table import table_text
-from assay.surfaces.cli.verdict_text import HELD, standing_word
 from assay.verdicts.docket import UNRULED
 from assay.verdicts.envelope import Verdict
 
 _WORDS = (*(one.value for one in Verdict), HELD)
 _HEADS = {Verdict.NULL_UNMAPPED.value: "UNMAPPED", Verdict.NULL_STALE.value: "STALE"}
 _MOST_RULES = 20
+
+
+class EvaluatedLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What `--json` prints for each line: what was decided, in its rules' words too, or why it was refused."""
+
+    line: int
+    decided: Decided | None = None
+    explained: tuple[ExplainedRule, ...] = ()
+    code: str | None = None
+    message: str | None = None
 
 
 class RuleSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,7 +64,7 @@ class Tally:
     def refused(self) -> int:
         return self._refusals.total()
 
-    def count(self, one: Evaluated, explained: Sequence[ExplainedRule]) -> None:
+    def count(self, one: EvaluatedLine) -> None:
         self.line = one.line
         self._lines += 1
         if one.decided is None:
@@ -63,7 +72,7 @@ class Tally:
             return
         self._judged += one.decided.is_new
         self._repeated += not one.decided.is_new
-        for verdict, rule in zip(one.decided.verdicts, explained, strict=True):
+        for verdict, rule in zip(one.decided.verdicts, one.explained, strict=True):
             known = self._rules.setdefault(verdict.rule_id, (rule.rule_name, verdict.tier, Counter()))
             known[2][standing_word(verdict)] += 1
 

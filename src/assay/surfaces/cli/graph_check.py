@@ -1,22 +1,19 @@
-"""`assay graph validate` and `diff`: graphs in files; a node is needed only for what is named by hash."""
+"""`assay graph validate`: a graph in a file; no node is needed."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 from msgspec import Struct
-from msgspec.structs import replace
 
 from assay.kernel.digest import Digest
 from assay.surfaces.cli.acting import plain
-from assay.surfaces.cli.graph_file import file_argument, parse_hash, read_graph_file
-from assay.surfaces.cli.output import Call, Command, NodeCommand, report_error, tenant_option
-from assay.verdicts.graph.describe import describe_diff
-from assay.verdicts.graph.diff import FieldChange, GraphDiff, diff_graphs
-from assay.verdicts.graph.graph import KnowledgeGraph, Notice
+from assay.surfaces.cli.graph_file import file_argument, read_graph_file
+from assay.surfaces.cli.output import Call, Command, report_error
+from assay.verdicts.graph.graph import Notice
 from assay.verdicts.graph.hash import graph_hash
 from assay.verdicts.graph.issue import Issue, is_rejected
-from assay.verdicts.graph.parse import check_form, parse_document, parse_graph
+from assay.verdicts.graph.parse import check_form, parse_document
 from assay.verdicts.graph.problem import Problem
 from assay.verdicts.graph.upgrade import Upgrade, suggest_upgrades
 from assay.verdicts.graph.validate import Prover, validate_graph
@@ -59,23 +56,6 @@ def validate(context: click.Context, file: Path, schema: str, *, suggest_upgrade
     call.answer(found, "\n".join(_lines(found)))
     call.say(_summary(found))
     context.exit(_NO_GRAPH if found.form is None else 0 if found.holds else _REJECTED)
-
-
-@click.command(cls=NodeCommand)
-@click.argument("before", metavar="A")
-@click.argument("after", metavar="B")
-@tenant_option
-@click.pass_context
-def diff(context: click.Context, before: str, after: str, tenant: str | None) -> None:
-    """What changed from graph A to graph B, in words and then field by field; exit 1 if anything did.
-
-    Each is a file, or the hash of a document or content that this node keeps.
-    """
-    call: Call = context.obj
-    old, new = _named(call, before, tenant), _named(call, after, tenant)
-    found = replace(diff_graphs(old, new), words=describe_diff(old, new))
-    call.answer(found, "\n".join([*map(plain, found.words), "", *_diff_lines(found)]).strip() or "nothing changed")
-    context.exit(0 if found.is_empty else _DIFFERENT)
 
 
 def load_prover() -> Prover:
@@ -131,31 +111,3 @@ def _summary(found: ValidatedGraph) -> str:
         return f"not a knowledge graph: {len(found.problems)} problems"
     worst = "may be signed once people accepted it" if found.holds else "may not be signed"
     return f"{len(found.issues)} issues; {worst}"
-
-
-def _named(call: Call, name: str, tenant: str | None) -> KnowledgeGraph:
-    wanted = parse_hash(name)
-    if wanted is None:
-        return parse_graph(read_graph_file(Path(name)))
-    from assay.flows.verdicts.inspect_graph import show_graph
-
-    with call.open_node() as (tools, config):
-        return parse_graph(show_graph(tools, call.tenant_of(config, tenant), wanted).document)
-
-
-def _diff_lines(found: GraphDiff) -> Iterator[str]:
-    for change in found.metadata:
-        yield plain(f"metadata {_field(change)}")
-    for node in found.nodes:
-        yield plain(f"{node.change} {node.type} {node.node}")
-        yield from (plain(f"    {_field(change)}") for change in node.fields)
-    for word, edges in (("added", found.edges_added), ("removed", found.edges_removed)):
-        yield from (plain(f"{word} edge {edge.source} {edge.type} {edge.target}") for edge in edges)
-
-
-def _field(change: FieldChange) -> str:
-    return f"{change.field}: {_value(change.before)} -> {_value(change.after)}"
-
-
-def _value(value: object) -> str:
-    return "nothing" if value is None else str(value)

@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 import msgspec
 
-from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.json_text import JsonValue
 from assay.surfaces.cli.output import Call
 from assay.surfaces.cli.sink import open_file_sink
@@ -31,9 +30,9 @@ def read_graph_file(path: Path) -> bytes:
     return read_bytes(path, largest=GRAPH_LIMITS.max_bytes)
 
 
-def parse_hash(text: str) -> Digest | None:
-    """The hash that a name is, or None for any other name."""
-    return parse_digest(text) if text.startswith(_HASH) else None
+def is_hash(text: str) -> bool:
+    """Whether a name is a hash, or the beginning of one, and no file."""
+    return text.startswith(_HASH)
 
 
 def graph_text(document: JsonValue) -> bytes:

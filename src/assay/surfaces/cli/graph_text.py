@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from assay.flows.verdicts.inspect_graph import KeptGraph
+from assay.flows.verdicts.inspect_graphs import KeptGraph
 from assay.kernel.instant import Instant, render_instant
 from assay.surfaces.cli.acting import plain
 from assay.verdicts.graph.edge import EdgeType

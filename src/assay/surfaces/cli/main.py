@@ -57,7 +57,7 @@ _SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "replay": ("replay:replay", "reach recorded verdicts again, and compare"),
         "receipt": ("receipt:receipt", "show, export and verify inference receipts with the weights"),
         "coverage": ("coverage:coverage", "subjects that no rule speaks about"),
-        "agreement": ("agreement:agreement", "how often the verifier agrees with the model"),
+        "agreement": ("coverage:agreement", "how often the verifier agrees with the model"),
         "telemetry": ("telemetry:telemetry", "what windows can look back at"),
         "model": ("model:model", "the judge's weights: list, show, eval, add, activate, train"),
         "sovereignty": ("sovereignty:sovereignty", "on whose ground it is judged; verify the build that runs"),

@@ -3,8 +3,8 @@
 `--node URL` -> HTTP;  `assay.sock` in the folder -> the socket, as its operator;  else the node is opened here
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from enum import Enum
 from itertools import islice
@@ -15,7 +15,9 @@ import click
 import msgspec
 from msgspec import Struct
 
+from assay.config import Config
 from assay.flows.request import Content, Page
+from assay.flows.tools import Tools
 from assay.identity.authorise import require_same_tenant
 from assay.identity.caller import Caller, local_caller
 from assay.kernel.errors import Error
@@ -35,6 +37,9 @@ from assay.surfaces.local_socket import find_local
 # What stands in for the host in addresses of requests over the socket.
 _LOCAL_URL = "http://localhost"
 _TIMEOUT = 600.0
+_WARNING = "warning: "
+# Performs one operation with named values.
+Perform = Callable[[Operation, Mapping[str, Any]], Any]
 
 
 def perform(call: Call, operation: Operation, given: Mapping[str, Any], **where: str | None) -> Any:  # noqa: ANN401
@@ -135,6 +140,8 @@ def sign(call: Call, operation: Operation, given: Mapping[str, Any], signer: Sig
     prepared = perform(call, prepares, asked, **{**where, "idempotency_key": None})
     own = {field.info.name for field in operation.fields} - set(given)
     added = {name: getattr(prepared, name) for name in prepared.__struct_fields__ if name in own}
+    if "public_key" in own and signer.public_key is not None:
+        added["public_key"] = signer.public_key.hex()
     return {**added, "signature": signer.sign(bytes.fromhex(prepared.message)).hex()}
 
 
@@ -165,27 +172,90 @@ def _without_node(operation: Operation, request: Struct) -> Any:  # noqa: ANN401
 def _here(
     call: Call, operation: Operation, request: Struct, *, tenant: str | None, credential: str | None, key: str | None
 ) -> Any:  # noqa: ANN401 - the operation's result
+    with _opened(call, (operation,), tenant=tenant, credential=credential) as act:
+        return act(operation, request, key)
+
+
+@contextmanager
+def performing(
+    call: Call,
+    operations: Sequence[Operation],
+    *,
+    tenant: str | None = None,
+    credential: str | None = None,
+    node: str | None = None,
+    idempotency_key: str | None = None,  # noqa: ARG001 - each of several requests has a key of its own
+) -> Iterator[Perform]:
+    """Perform any number of these operations over one connection, or on the node of the folder, opened once."""
+    with find_local(call.home) if node is None else nullcontext() as local:
+        if node is not None or local is not None:
+            from assay.surfaces.client import Client
+
+            url, named = node or _LOCAL_URL, tenant if node is None else None
+            with Client(url, key=credential, timeout=_TIMEOUT, uds=local, tenant=named) as client:
+                yield lambda operation, given: client.perform(operation, parse_request(operation, given))
+            return
+    with _opened(call, operations, tenant=tenant, credential=credential) as act:
+        yield lambda operation, given: act(operation, parse_request(operation, given), None)
+
+
+@contextmanager
+def _opened(
+    call: Call, operations: Sequence[Operation], *, tenant: str | None, credential: str | None
+) -> Iterator[Callable[[Operation, Struct, str | None], Any]]:
+    """The node of the folder, with what the operations use."""
     from assay.flows.identity.authenticate import authenticate
 
-    with ExitStack() as stack:
-        tools, config = stack.enter_context(call.open_node(writable=operation.writes or operation.rehearses))
-        at, tenant_id = tools.clock.now(), call.tenant_of(config, tenant)
-        trace = new_trace(tools.entropy.token(TRACE_BYTES))
-        caller: Caller
-        if credential is None:
-            caller = local_caller(tenant_id, at=at, trace=trace)
-        else:
-            caller = msgspec.structs.replace(authenticate(tools, credential, at=at), trace=trace)
-            if tenant is not None:
-                require_same_tenant(caller.principal, tenant_id)
-        if "estimator" in operation.uses and config.models.general is not None:
-            from assay.wiring import open_models, plug_model
+    writable = any(one.writes or one.rehearses for one in operations)
+    with (
+        call.open_node(writable=writable) as (opened, config),
+        _with_models(call, config, opened, operations) as tools,
+    ):
+        dispatcher, tenant_id = Dispatcher(tools=tools), call.tenant_of(config, tenant)
 
-            tools = plug_model(tools, config, stack.enter_context(open_models(call.home, config)).general)
-        value = Dispatcher(tools=tools)(operation, caller, request, key=key).value
-        if operation.then is not None:
-            operation.then(tools, caller)
-        return value
+        def act(operation: Operation, request: Struct, key: str | None) -> Any:  # noqa: ANN401 - its result
+            at, trace = tools.clock.now(), new_trace(tools.entropy.token(TRACE_BYTES))
+            caller: Caller
+            if credential is None:
+                caller = local_caller(tenant_id, at=at, trace=trace)
+            else:
+                caller = msgspec.structs.replace(authenticate(tools, credential, at=at), trace=trace)
+                if tenant is not None:
+                    require_same_tenant(caller.principal, tenant_id)
+            value = dispatcher(operation, caller, request, key=key).value
+            if operation.then is not None:
+                operation.then(tools, caller)
+            return value
+
+        yield act
+
+
+@contextmanager
+def _with_models(call: Call, config: Config, tools: Tools, operations: Sequence[Operation]) -> Iterator[Tools]:
+    """The tools with the model that an operation uses: the judge, or the general one.
+
+    Strict mode refuses to begin while a check is unmet; advisory mode begins, and each is a warning (SKI 6.1).
+    """
+    uses = {use for one in operations for use in one.uses}
+    if "estimator" in uses and config.models.general is not None:
+        from assay.wiring import open_models, plug_model
+
+        with open_models(call.home, config) as models:
+            yield plug_model(tools, config, models.general)
+        return
+    if not uses & {"judge", "any_judge"}:
+        yield tools
+        return
+    from assay.wiring import open_evaluation
+
+    with open_evaluation(call.home, config, tools, may_wait="judge" not in uses) as evaluation:
+        is_asked = "judge" in uses and evaluation.tools.reasoner is not None
+        for one in evaluation.findings if is_asked else ():
+            if not one.is_met:
+                call.warn(f"sovereignty is advisory: {one.check} is not met: {one.detail}")
+        for warning in evaluation.warnings:
+            call.warn(warning)
+        yield evaluation.tools
 
 
 def show(
@@ -201,9 +271,9 @@ def show(
     A document goes to `output` where that is given.
     """
     if callable(operation.notes):
-        words = operation.notes(given, value)
-        if words is not None:
-            call.say(words)
+        for line in (operation.notes(given, value) or "").splitlines():
+            # What a person must know is said even where a program reads the answer.
+            (call.warn if line.startswith(_WARNING) else call.say)(line.removeprefix(_WARNING))
     elif operation.notes is not None:
         call.say(operation.notes.format_map(_Named(value)))
     if isinstance(value, Content):

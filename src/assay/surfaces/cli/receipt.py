@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assay.operations.verdicts import EXPORT_RECEIPT, VERDICTS_OF
+from assay.surfaces.cli.derive import common_options
 from assay.surfaces.cli.keys import read_anchors, trust_option
-from assay.surfaces.cli.output import Call, Group, tenant_option
+from assay.surfaces.cli.output import Call, Group
+from assay.surfaces.cli.perform import perform
 from assay.surfaces.cli.text_file import read_bytes
 
 if TYPE_CHECKING:
-    from assay.flows.tools import Tools
     from assay.flows.verdicts.receipts import ShownReceipt
     from assay.flows.verdicts.verify_receipt import ReceiptFinding
-    from assay.kernel.ids import TenantId
     from assay.kernel.key import TrustAnchors
     from assay.verdicts.receipt import ReceiptFile
 
@@ -21,7 +22,7 @@ _HONEST_NO, _REFUSED = 1, 3
 _LARGEST = 16 * 1024 * 1024
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
-_named = click.argument("named", metavar="TELEMETRY_ID|FILE", required=False)
+_named = click.argument("named", metavar="RECORD|FILE", required=False)
 _entry = click.option("--entry", type=click.IntRange(min=1), metavar="SEQ", help="By an entry of the ledger instead.")
 _rule = click.option("--rule", "rule_id", metavar="ID", help="Of this rule, where several judged the record.")
 
@@ -32,31 +33,27 @@ def receipt() -> None:
 
 
 @receipt.command("export")
-@click.argument("named", metavar="TELEMETRY_ID", required=False)
+@click.argument("named", metavar="RECORD", required=False)
 @_entry
 @_rule
-@tenant_option
+@common_options(VERDICTS_OF)
 @click.pass_obj
-def _export(call: Call, named: str | None, entry: int | None, rule_id: str | None, tenant: str | None) -> None:
+def _export(call: Call, /, named: str | None, entry: int | None, rule_id: str | None, **where: str | None) -> None:
     """Print the receipt of a verdict as a file for a third party: transcript, grammar and the keys that lead to it."""
-    from assay.verdicts.receipt import render_receipt
-
-    with call.open_node() as (tools, config):
-        found = _of_verdict(tools, call.tenant_of(config, tenant), named, entry, rule_id)
-    click.echo(render_receipt(found), nl=False)
+    click.echo(_of_verdict(call, named, entry, rule_id, where), nl=False)
 
 
 @receipt.command("show")
 @_named
 @_entry
 @_rule
-@tenant_option
+@common_options(VERDICTS_OF)
 @click.pass_obj
-def _show(call: Call, named: str | None, entry: int | None, rule_id: str | None, tenant: str | None) -> None:
+def _show(call: Call, /, named: str | None, entry: int | None, rule_id: str | None, **where: str | None) -> None:
     """Show what a receipt says: who was asked what, and every token with its score. Nothing is checked."""
     from assay.flows.verdicts.receipts import show_receipt
 
-    found, _ = _find(call, named, entry, rule_id, tenant)
+    found, _ = _find(call, named, entry, rule_id, where)
     shown = show_receipt(found)
     call.answer(shown, _shown_text(shown))
 
@@ -72,16 +69,17 @@ def _show(call: Call, named: str | None, entry: int | None, rule_id: str | None,
     help="The weights to check with; else those that the node keeps, or that come with the package.",
 )
 @trust_option
-@tenant_option
+@common_options(VERDICTS_OF)
 @click.pass_context
 def _verify(
     context: click.Context,
+    /,
     named: str | None,
     entry: int | None,
     rule_id: str | None,
     weights: Path | None,
     trust: tuple[str, ...],
-    tenant: str | None,
+    **where: str | None,
 ) -> None:
     """Read a verdict's transcript again with the weights, in one forced pass: was every token the model's own choice?
 
@@ -94,7 +92,7 @@ def _verify(
     from assay.wiring import open_scorer
 
     call: Call = context.obj
-    found, own = _find(call, named, entry, rule_id, tenant)
+    found, own = _find(call, named, entry, rule_id, where)
     anchors = own if own is not None and not trust else read_anchors(trust)
     scorer = open_scorer(weights, folder=None if own is None else call.home, named=metadata_of(found.transcript)[0])
     finding = check_receipt(found, scorer, anchors)
@@ -106,35 +104,35 @@ def _verify(
 
 
 def _find(
-    call: Call, named: str | None, entry: int | None, rule_id: str | None, tenant: str | None
+    call: Call, named: str | None, entry: int | None, rule_id: str | None, where: dict[str, str | None]
 ) -> "tuple[ReceiptFile, TrustAnchors | None]":
-    """The receipt, and for one of this node's verdicts the root of the node's own keys."""
+    """The receipt, and for a verdict of the folder's node the root of that node's own keys."""
     from assay.kernel.key import TrustAnchors
     from assay.verdicts.receipt import parse_receipt
 
     if named is not None and entry is None and Path(named).is_file():
         return parse_receipt(read_bytes(Path(named), largest=_LARGEST)), None
-    with call.open_node() as (tools, config):
-        found = _of_verdict(tools, call.tenant_of(config, tenant), named, entry, rule_id)
+    found = parse_receipt(_of_verdict(call, named, entry, rule_id, where))
+    if where["node"] is not None:
+        return found, None
+    with call.open_node() as (tools, _):
         return found, TrustAnchors(key_ids=frozenset({tools.founder}))
 
 
 def _of_verdict(
-    tools: "Tools", tenant_id: "TenantId", named: str | None, entry: int | None, rule_id: str | None
-) -> "ReceiptFile":
-    from assay.flows.verdicts.read_verdicts import show_verdict
-    from assay.flows.verdicts.receipts import export_receipt
-
+    call: Call, named: str | None, entry: int | None, rule_id: str | None, where: dict[str, str | None]
+) -> bytes:
     if (named is None) is (entry is None):
         raise click.UsageError("expected the id of a record, or --entry")
-    if entry is not None:
-        return export_receipt(tools, tenant_id, entry)
-    verdicts = show_verdict(tools, tenant_id, named or "").verdicts
-    wanted = [one for one in verdicts if rule_id is None or one.rule_id == rule_id]
-    if len(wanted) != 1:
-        rules = ", ".join(one.rule_id for one in verdicts)
-        raise click.UsageError(f"expected --rule with one of those that judged the record: {rules}")
-    return export_receipt(tools, tenant_id, wanted[0].sequence_number)
+    if entry is None:
+        verdicts = perform(call, VERDICTS_OF, {"telemetry_id": named or ""}, **where).verdicts
+        wanted = [one for one in verdicts if rule_id is None or one.rule_id == rule_id]
+        if len(wanted) != 1:
+            rules = ", ".join(one.rule_id for one in verdicts)
+            raise click.UsageError(f"expected --rule with one of those that judged the record: {rules}")
+        entry = wanted[0].sequence_number
+    body: bytes = perform(call, EXPORT_RECEIPT, {"sequence": entry}, **where).body
+    return body
 
 
 def _verdict_on(finding: "ReceiptFinding") -> tuple[int, str]:

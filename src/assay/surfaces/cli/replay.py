@@ -1,23 +1,24 @@
 """`assay replay`: recorded verdicts reached again from what is stored, step by step (SKI 8)."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 import click
 from msgspec import Struct
 
-from assay.config import Config
-from assay.flows.tools import Tools
-from assay.flows.verdicts.decide_v2 import V2Replay, replay_v2
-from assay.flows.verdicts.replay_verdict import replay_record, replay_verdict, replay_verdicts
+from assay.flows.verdicts.runtime_v2 import V2Replay
 from assay.kernel.errors import Blame
-from assay.kernel.ids import TenantId
-from assay.surfaces.cli.evaluating import open_judging
-from assay.surfaces.cli.output import EXIT_CODES, Call, NodeCommand, tenant_option
+from assay.operations.kinds import Operation
+from assay.operations.verdicts import REPLAY, REPLAY_V2
+from assay.surfaces.cli.derive import common_options
+from assay.surfaces.cli.output import EXIT_CODES, Call, NodeCommand
+from assay.surfaces.cli.perform import performing
 from assay.surfaces.cli.verdict_text import one_line
 from assay.verdicts.replay import Replay, ReplayResult, ReplaySummary, StepFinding, StepResult, summarise_replays
 
 _NO = EXIT_CODES[Blame.ANSWER]
+_PAGE = 50
 _MARKS = {
     StepResult.MATCH: "ok",
     StepResult.DIVERGED: "DIVERGED",
@@ -35,17 +36,8 @@ class ReplayedV2(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     is_clean: bool
 
 
-class _Range(Struct, frozen=True):
-    """Which entries: those of a record, one, or all from here to there."""
-
-    telemetry_id: str | None
-    entry: int | None
-    first: int
-    last: int | None
-
-
 @click.command(cls=NodeCommand)
-@click.argument("telemetry_id", required=False)
+@click.argument("telemetry_id", metavar="[RECORD]", required=False)
 @click.option("--entry", type=click.IntRange(min=1), metavar="SEQ", help="The verdict in this entry.")
 @click.option("--from", "first", type=click.IntRange(min=1), metavar="SEQ", help="All verdicts from this entry on.")
 @click.option("--to", "last", type=click.IntRange(min=1), metavar="SEQ", help="All verdicts up to this entry.")
@@ -54,7 +46,7 @@ class _Range(Struct, frozen=True):
 @click.option(
     "--v2", "is_v2", is_flag=True, help="Only entries of runtime 2, by its own procedure: no model, no steps."
 )
-@tenant_option
+@common_options(REPLAY)
 @click.pass_context
 def replay(
     context: click.Context,
@@ -67,7 +59,7 @@ def replay(
     everything: bool,
     without_model: bool,
     is_v2: bool,
-    tenant: str | None,
+    **where: str | None,
 ) -> None:
     """Reach recorded verdicts again: the graph of that hash, the weights, the prompt, the model's answer, the verifier
     and the governor, the chain. Each of the six steps is reported, whichever diverges first.
@@ -77,29 +69,22 @@ def replay(
     Entries of version 2 are SKIPPED_PRE_V3; --v2 replays those alone.
     """
     call: Call = context.obj
-    wanted = _range(telemetry_id, entry, first, last, everything=everything)
-    with _opened(call, without_model=without_model or is_v2) as (tools, config):
-        tenant_id = call.tenant_of(config, tenant)
-        is_clean = _replay_v2(call, tools, tenant_id, wanted) if is_v2 else _replay_v3(call, tools, tenant_id, wanted)
+    is_range = first is not None or last is not None
+    if sum((telemetry_id is not None, entry is not None, is_range, everything)) != 1:
+        raise click.UsageError("expected one of RECORD, --entry, --from or --to, --all")
+    wanted = {"telemetry_id": telemetry_id, "entry": entry, "first": first, "last": last}
+    asked: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
+    if is_v2:
+        is_clean = _replay_v2(call, asked, where)
+    else:
+        is_clean = _replay_v3(call, {**asked, "without_model": without_model}, where)
     context.exit(0 if is_clean else _NO)
 
 
-def _range(
-    telemetry_id: str | None, entry: int | None, first: int | None, last: int | None, *, everything: bool
-) -> _Range:
-    is_range = first is not None or last is not None
-    if sum((telemetry_id is not None, entry is not None, is_range, everything)) != 1:
-        raise click.UsageError("expected one of TELEMETRY_ID, --entry, --from or --to, --all")
-    return _Range(telemetry_id, entry, first or 1, last)
-
-
-def _opened(call: Call, *, without_model: bool) -> AbstractContextManager[tuple[Tools, Config]]:
-    """Reading works beside a running server."""
-    return call.open_node() if without_model else open_judging(call, writable=False)
-
-
-def _replay_v3(call: Call, tools: Tools, tenant_id: TenantId, wanted: _Range) -> bool:
-    summary = summarise_replays(_told(call, _replays(tools, tenant_id, wanted)))
+def _replay_v3(call: Call, asked: Mapping[str, Any], where: dict[str, str | None]) -> bool:
+    # Without the model nothing of it is opened.
+    operation = replace(REPLAY, uses=()) if asked["without_model"] else REPLAY
+    summary = summarise_replays(_told(call, _walk(call, operation, asked, where)))
     if call.as_json:
         call.answer_one_of_many({"summary": summary}, "")
     else:
@@ -107,12 +92,17 @@ def _replay_v3(call: Call, tools: Tools, tenant_id: TenantId, wanted: _Range) ->
     return summary.is_clean
 
 
-def _replays(tools: Tools, tenant_id: TenantId, wanted: _Range) -> Iterator[Replay]:
-    if wanted.entry is not None:
-        return iter([replay_verdict(tools, tenant_id, wanted.entry)])
-    if wanted.telemetry_id is None:
-        return replay_verdicts(tools, tenant_id, first=wanted.first, last=wanted.last)
-    return replay_record(tools, tenant_id, wanted.telemetry_id)
+def _walk(call: Call, operation: Operation, asked: Mapping[str, Any], where: dict[str, str | None]) -> Iterator[Any]:
+    """All items of a list, page by page; small pages, so that results are printed while others are reached."""
+    with performing(call, (operation,), **where) as perform:
+        cursor: str | None = None
+        while True:
+            given = {**asked, "limit": _PAGE, **({} if cursor is None else {"cursor": cursor})}
+            page = perform(operation, given)
+            yield from page.items
+            cursor = page.next
+            if cursor is None:
+                return
 
 
 def _told(call: Call, replays: Iterator[Replay]) -> Iterator[Replay]:
@@ -142,12 +132,13 @@ def _summary_text(summary: ReplaySummary) -> str:
     return f"nothing was checked: {counts or 'no verdict there'}"
 
 
-def _replay_v2(call: Call, tools: Tools, tenant_id: TenantId, wanted: _Range) -> bool:
-    if wanted.telemetry_id is not None:
+def _replay_v2(call: Call, asked: Mapping[str, Any], where: dict[str, str | None]) -> bool:
+    if "telemetry_id" in asked:
         raise click.UsageError("expected --entry, --from, --to or --all with --v2")
-    first, last = (wanted.first, wanted.last) if wanted.entry is None else (wanted.entry, wanted.entry)
+    one_entry = asked.get("entry")
+    span = dict(asked) if one_entry is None else {"first": one_entry, "last": one_entry}
     results: list[bool | None] = []
-    for one in replay_v2(tools, tenant_id, first=first, last=last):
+    for one in _walk(call, REPLAY_V2, span, where):
         results.append(one.is_match)
         call.answer_one_of_many(one, _v2_line(one))
     total = ReplayedV2(

@@ -7,8 +7,9 @@ from assay.flows.verdicts.explain_verdict import ExplainedNode, ExplainedObligat
 from assay.flows.verdicts.read_verdicts import Decided, RuleVerdict
 from assay.kernel.instant import render_instant
 from assay.kernel.transcript import Transcript
+from assay.operations.shown.verdicts import standing_word
 from assay.surfaces.cli.acting import columns, plain
-from assay.surfaces.cli.verdict_text import clause_text, one_line, standing_word, told_obligation
+from assay.surfaces.cli.verdict_text import clause_text, one_line, told_obligation
 from assay.verdicts.docket import UNRULED
 from assay.verdicts.envelope import Envelope, FormalizableAssertion, HumanAttestation
 from assay.verdicts.window_fact import WindowFact

@@ -8,6 +8,7 @@ import click
 from assay.flows.verdicts.explain_verdict import Clause, ExplainedObligation, ExplainedRule
 from assay.flows.verdicts.prepare_verdict import DISPLACED_NOTE
 from assay.flows.verdicts.read_verdicts import RuleVerdict
+from assay.operations.shown.verdicts import HELD, standing_word
 from assay.surfaces.cli.acting import plain
 from assay.verdicts.comparison import PlainOperand
 from assay.verdicts.docket import UNRULED
@@ -18,8 +19,6 @@ from assay.verdicts.record import DOUBT_NOTE
 from assay.verdicts.telemetry import Scalar
 from assay.verdicts.window_fact import WindowKind
 
-# In place of a verdict, where there is none to serve.
-HELD = "HELD"
 _WIDEST = max(len(one.value) for one in Verdict)
 _MOST_TOLD = 3
 _COLOURS = {
@@ -75,10 +74,6 @@ def rule_text(subject: str, verdict: RuleVerdict, explained: ExplainedRule) -> s
         return f"{why} `{one_line(subject)}`; {verdict.reason}"
     name = one_line(explained.rule_name or verdict.rule_id)
     return f"{name} ({verdict.tier} tier): {_findings(verdict, explained)}; {_warning(verdict)}{_reason(verdict)}"
-
-
-def standing_word(verdict: RuleVerdict) -> str:
-    return HELD if verdict.verdict is None else verdict.verdict.value
 
 
 def told_obligation(one: ExplainedObligation) -> str:

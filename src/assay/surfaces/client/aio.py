@@ -59,7 +59,6 @@ class AsyncClient(AsyncCalls):
         self._http = http or httpx.AsyncClient(timeout=timeout, trust_env=False, transport=transport)
         self._sleep = sleep
         self._bind_truth()
-        self._bind_verdicts()
         self._bind_people()
 
     def _bind_truth(self) -> None:
@@ -75,29 +74,12 @@ class AsyncClient(AsyncCalls):
         self.prove_state = self._sent(calls.prove_state)
         self.compile_state = self._sent(calls.compile_state)
 
-    def _bind_verdicts(self) -> None:
-        self.evaluate = self._sent(calls.evaluate)
-        self.verdicts_of = self._sent(calls.verdicts_of)
-        self.verdicts = self._listed(calls.verdicts)
-        self.verdict = self._sent(calls.verdict)
-        self.graphs = self._listed(calls.graphs)
-        self.graph = self._sent(calls.graph)
-        self.graph_document = self._sent(calls.graph_document)
-        self.load_graph = self._sent(calls.load_graph)
-        self.coverage = self._listed(calls.coverage)
-        self.agreement = self._sent(calls.agreement)
-        self.sovereignty = self._sent(calls.sovereignty)
-
     def _bind_people(self) -> None:
         self.why = self._sent(calls.why)
 
     def observe_many(self, records: Iterable[Given]) -> AsyncIterator[BulkLine]:
         """Record observations, an answer for each in order; one that is refused costs no other anything."""
         return self._lines(calls.OBSERVATION_LINES, records)
-
-    def evaluate_many(self, records: Iterable[Given]) -> AsyncIterator[BulkLine]:
-        """Judge records, an answer for each in order."""
-        return self._lines(calls.TELEMETRY_LINES, records)
 
     async def close(self) -> None:
         await self._http.aclose()

@@ -7,11 +7,13 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
+from assay.flows.request import BulkLine
 from assay.surfaces.client.errors import ForeignAnswerError
 
 T = TypeVar("T")
 Given = Mapping[str, Any] | Struct | bytes | str
 _PREFIX = "/api/v1"
+_LINE = msgspec.json.Decoder(BulkLine)
 # The members of a query; one that may be repeated is a list.
 Asked = dict[str, str | list[str]]
 
@@ -25,11 +27,14 @@ class Call(Struct, Generic[T], frozen=True, kw_only=True):
     query: Asked = {}
     content: bytes | None = None
     headers: dict[str, str] = {}
+    is_lines: bool = False
 
     def read(self, body: bytes) -> T:
         if self.answer is bytes:
             return body  # type: ignore[return-value]  # the type of the answer is bytes
         try:
+            if self.is_lines:
+                return tuple(_LINE.decode_lines(body))  # type: ignore[return-value]  # of a bulk operation
             found: T = msgspec.json.decode(body, type=self.answer)
         except msgspec.MsgspecError as error:
             raise ForeignAnswerError(

@@ -3,18 +3,11 @@
 from typing import Any
 
 from assay.flows.truth.observe import Observed
-from assay.flows.verdicts.change_graphs import LoadedGraph
-from assay.flows.verdicts.read_verdicts import Decided, ListedVerdict
-from assay.ports.graph_store import GraphActivation, GraphHead
 from assay.surfaces.client.call import Call, Given, Lines, Listing, content_of, path, query
 from assay.surfaces.http.v1 import contract_shapes, shapes
 from assay.surfaces.http.v1.key_shapes import Why
-from assay.verdicts.agreement import Canary
-from assay.verdicts.cover import CoverageEntry
 
-# A telemetry record is answered with whole envelopes, so fewer of them go at once.
 OBSERVATION_LINES = Lines(path=path("observations:bulk"), most=500)
-TELEMETRY_LINES = Lines(path=path("telemetry:bulk"), most=50)
 
 
 def _get(answer: Any, *parts: str | int, **asked: object) -> Call[Any]:  # noqa: ANN401 - any type
@@ -88,73 +81,6 @@ def prove_state(truthkey: str) -> Call[dict[str, Any]]:
 def compile_state(truthkey: str) -> Call[shapes.CompiledState]:
     """Compile a key now, as an operator."""
     return _post(shapes.CompiledState, None, "states", truthkey, "compile")
-
-
-def evaluate(record: Given) -> Call[Decided]:
-    """Judge a record by every rule that applies to it."""
-    return _post(Decided, record, "telemetry")
-
-
-def verdicts_of(telemetry_id: str) -> Call[Decided]:
-    """Every rule's verdict on a record."""
-    return _get(Decided, "telemetry", telemetry_id, "verdicts")
-
-
-def verdicts(
-    *,
-    rule_id: str | None = None,
-    subject: str | None = None,
-    verdict: str | None = None,
-    from_at: str | None = None,
-    to: str | None = None,
-    standing: bool | None = None,
-    limit: int = 100,
-) -> Listing[ListedVerdict]:
-    """Verdicts, the newest first."""
-    period = {"from": from_at, "to": to}
-    asked = query(rule_id=rule_id, subject=subject, verdict=verdict, standing=standing, limit=limit, **period)
-    return Listing(path=path("verdicts"), page=shapes.VerdictPage, query=asked)
-
-
-def verdict(sequence_number: int) -> Call[ListedVerdict]:
-    """The verdict in an entry."""
-    return _get(ListedVerdict, "verdicts", sequence_number)
-
-
-def graphs(*, limit: int = 100) -> Listing[GraphHead]:
-    """Knowledge graphs in the order they came."""
-    return Listing(path=path("graphs"), page=shapes.GraphPage, query=query(limit=limit))
-
-
-def graph() -> Call[GraphActivation]:
-    """The graph in use."""
-    return _get(GraphActivation, "graphs", "active")
-
-
-def graph_document(document_hash: str) -> Call[dict[str, Any]]:
-    """A graph as it was received."""
-    return _get(dict[str, Any], "graphs", document_hash)
-
-
-def load_graph(document: Given) -> Call[LoadedGraph]:
-    """Put a signed graph into use, as an operator."""
-    return _post(LoadedGraph, document, "graphs")
-
-
-def coverage(*, open_only: bool = False, limit: int = 100) -> Listing[CoverageEntry]:
-    """Subjects that the rules did not speak about."""
-    asked = query(open=open_only or None, limit=limit)
-    return Listing(path=path("coverage"), page=shapes.CoveragePage, query=asked)
-
-
-def agreement() -> Call[Canary]:
-    """How often the verifier agreed with the model."""
-    return _get(Canary, "agreement")
-
-
-def sovereignty() -> Call[dict[str, Any]]:
-    """What evaluates there, and whether it stays on the operator's ground; signed."""
-    return _get(dict[str, Any], "sovereignty")
 
 
 def why(action: str, *, on: str | None = None, who: str | None = None) -> Call[Why]:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.flows.request import Content
-from assay.operations.kinds import Operation, Place
+from assay.operations.kinds import Bulk, Operation, Place
 from assay.surfaces.client.call import Call, query
 
 _PREFIX = "/api/v1"
@@ -48,6 +48,7 @@ def render_call(operation: Operation, request: Struct) -> Call[Any]:  # noqa: C9
         query=query(**asked),
         content=content,
         headers=headers,
+        is_lines=isinstance(operation, Bulk),
     )
 
 

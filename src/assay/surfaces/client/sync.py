@@ -65,7 +65,6 @@ class Client(Calls):
         self._http = http or httpx.Client(timeout=timeout, trust_env=False, transport=transport)
         self._sleep = sleep
         self._bind_truth()
-        self._bind_verdicts()
         self._bind_people()
 
     def _bind_truth(self) -> None:
@@ -81,29 +80,12 @@ class Client(Calls):
         self.prove_state = self._sent(calls.prove_state)
         self.compile_state = self._sent(calls.compile_state)
 
-    def _bind_verdicts(self) -> None:
-        self.evaluate = self._sent(calls.evaluate)
-        self.verdicts_of = self._sent(calls.verdicts_of)
-        self.verdicts = self._listed(calls.verdicts)
-        self.verdict = self._sent(calls.verdict)
-        self.graphs = self._listed(calls.graphs)
-        self.graph = self._sent(calls.graph)
-        self.graph_document = self._sent(calls.graph_document)
-        self.load_graph = self._sent(calls.load_graph)
-        self.coverage = self._listed(calls.coverage)
-        self.agreement = self._sent(calls.agreement)
-        self.sovereignty = self._sent(calls.sovereignty)
-
     def _bind_people(self) -> None:
         self.why = self._sent(calls.why)
 
     def observe_many(self, records: Iterable[Given]) -> Iterator[BulkLine]:
         """Record observations, an answer for each in order; one that is refused costs no other anything."""
         return self._lines(calls.OBSERVATION_LINES, records)
-
-    def evaluate_many(self, records: Iterable[Given]) -> Iterator[BulkLine]:
-        """Judge records, an answer for each in order."""
-        return self._lines(calls.TELEMETRY_LINES, records)
 
     def close(self) -> None:
         self._http.close()

@@ -18,12 +18,11 @@ from assay.flows.review.act_review import (
     UndoAnswer,
 )
 from assay.flows.review.answer_desk import AnswerTicket
-from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.keep_view import KeptView, ListViews
 from assay.flows.review.show_queue import NextTicket, QueueChoice, QueuePage, filter_of, matcher, page_queue
 from assay.flows.review.show_ticket import DeskTicket, ShowTicket
 from assay.flows.review.show_timeline import TimelineEntry
-from assay.flows.verdicts.attest_verdict import attest_verdict
+from assay.flows.verdicts.attest_verdict import AttestVerdict
 from assay.identity.authorise import has_role
 from assay.kernel.digest import parse_digest
 from assay.kernel.errors import Error
@@ -152,19 +151,11 @@ async def act_on_ticket(request: Request[Any, Any, Any], visit: GivenVisit, tick
 
 
 def _answer(visit: Visit, ticket: Ticket, form: Form) -> Receipt:
-    tools, at = visit.desk.tools, visit.desk.tools.clock.now()
     choice, seen = form.get("choice"), parse_digest(form.get("seen"))
     if ticket.kind is TicketKind.ATTESTATION:
-        return attest_verdict(
-            tools,
-            ticket.id,
-            choice,
-            credential=visit.token,
-            follow_ups=ROOM_FOLLOW_UPS,
-            reason=form.find("reason"),
-            seen=seen,
-            at=at,
-        ).receipt
+        attested = AttestVerdict(ticket_id=ticket.id, choice=choice, seen=seen, reason=form.find("reason"))  # type: ignore[arg-type]  # the desk refuses another choice
+        receipt: Receipt = visit.perform("verdict.attest", attested).answered.receipt
+        return receipt
     answer = AnswerTicket(
         ticket_id=ticket.id,
         choice=choice,
@@ -172,8 +163,8 @@ def _answer(visit: Visit, ticket: Ticket, form: Form) -> Receipt:
         reason=form.find("reason"),
         body=answer_body(ticket, form, choice),
     )
-    receipt: Receipt = visit.perform("ticket.answer", answer).answered.receipt
-    return receipt
+    answered: Receipt = visit.perform("ticket.answer", answer).answered.receipt
+    return answered
 
 
 def _act(visit: Visit, ticket_id: TicketId, form: Form) -> Receipt:

@@ -36,8 +36,6 @@ from assay.surfaces.http import (
     policies,
     pramana,
     ski,
-    ski_graph,
-    ski_node,
     trust,
     truth,
     votes,
@@ -171,9 +169,9 @@ _TRUST: tuple[ControllerRouterHandler, ...] = (
     policies.ask_for_penalty,
 )
 _VERDICTS: tuple[ControllerRouterHandler, ...] = (
-    ski_node.show_judge_health,
-    ski_node.show_canary,
-    ski_graph.load_knowledge_graph,
+    ski.show_judge_health,
+    ski.show_canary,
+    ski.load_knowledge_graph,
     ski.evaluate_telemetry,
     ski.list_recorded_verdicts,
 )
@@ -195,7 +193,7 @@ _DELIVERY: tuple[ControllerRouterHandler, ...] = (
 def every_route(*, open_metrics: bool = False, open_sovereignty: bool = False) -> list[ControllerRouterHandler]:
     """In the order of the description; what is mounted beside them describes itself."""
     shown = metrics.open_metrics_route if open_metrics else metrics.show_metrics
-    attested = ski_node.open_sovereignty_route if open_sovereignty else ski_node.show_sovereignty
+    attested = ski.open_sovereignty_route if open_sovereignty else ski.show_sovereignty
     return [
         shown,
         attested,

@@ -31,9 +31,10 @@ async def read_body(request: Request[Any, Any, Any]) -> bytes:
         raise BodyTimeError(f"expected the whole body within {BODY_SECONDS:g} s") from error
 
 
-async def read_long_body(request: Request[Any, Any, Any], most: int) -> bytes:
+async def read_long_body(request: Request[Any, Any, Any], most: int, *, is_json: bool = True) -> bytes:
     """The raw body of a route that takes longer ones than the others: up to `http.max_stream_bytes`."""
-    _require_json(request)
+    if is_json:
+        _require_json(request)
     received = await request.body()
     if len(received) > most:
         raise BodySizeError(f"expected at most {most} bytes, got {len(received)}")

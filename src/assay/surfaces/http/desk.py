@@ -13,18 +13,13 @@ from msgspec import Struct
 
 from assay.adapters.bus.fanout import Fanout
 from assay.config import Config
-from assay.flows.answer_once import KeyedRequest, Reply, RequestsInHand
+from assay.flows.answer_once import RequestsInHand
 from assay.flows.identity.authenticate import Authenticated, authenticate_each
 from assay.flows.ledger.report_period import SERVED_BYTES
 from assay.flows.tools import Tools
-from assay.flows.verdicts.answer_records import RecordRequest, answer_records
-from assay.flows.verdicts.decide_many import Asked
-from assay.flows.verdicts.evaluate_record import may_evaluate_together
-from assay.flows.verdicts.read_verdicts import Decided
 from assay.identity.caller import Caller
 from assay.identity.principal import Principal
 from assay.identity.problem import Problem
-from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.operations.dispatch import Dispatcher, Outcome
 from assay.operations.kinds import Operation
@@ -50,10 +45,7 @@ _JUDGES = 64
 _STRANGERS = 4
 _MOST_STRANGERS = 64
 _PROVERS = 2
-_COURTS = 4
-_GATHERERS = 2
 _TOGETHER = 32
-_GATHERED = 128
 _SILENT = Problem(field="database", message=f"gave no answer within {PATIENCE_SECONDS:g} s")
 _AGAIN = Problem(field="request", message="it may take effect or not; with the same `Idempotency-Key` it does so once")
 
@@ -86,8 +78,6 @@ class Desk:
     # Permissions, rates, idempotency and counts of every operation.
     dispatch: Dispatcher
     proving: Gathering[str, Authenticated]
-    # None where a model takes its time for each question, and is asked by several threads.
-    judging: Gathering[RecordRequest, Reply] | None
     # Requests that share work and a commit, by the name of their operation.
     gathered: Mapping[str, Gathering[GatheredRequest, Outcome]] = field(default_factory=dict)
     # None where no services announce themselves.
@@ -111,38 +101,15 @@ class Desk:
         """Who asks, by one look for all who wait to be proved."""
         return await _looked(self.proving.ask(credential, lambda proved: wait_patiently(proved, self.reading)))
 
-    def evaluation(
-        self, given: bytes, credential: str, tenant_id: TenantId, render: Callable[[Decided], Reply]
-    ) -> Callable[[KeyedRequest | None], Awaitable[Reply]] | None:
-        """How one record is judged, with or without a key; those that wait at the same time share a commit, and a model
-        that is asked many at once. None for the second runtime, which has a journey of its own.
-        """
-        if self.tools.ski.is_v2:
-            return None
-
-        async def evaluate(keyed: KeyedRequest | None) -> Reply:
-            asked = Asked(given, self.tools.clock.now(), credential)
-            return await self._evaluate(RecordRequest(tenant_id, asked, render, keyed))
-
-        return evaluate
-
-    async def _evaluate(self, request: RecordRequest) -> Reply:
-        if self.judging is not None:
-            return await _done(self.judging.ask(request, self._wait_for_commit))
-        [answer] = await self.judge(lambda: answer_records(self.tools, [request]))
-        if isinstance(answer, Error):
-            raise answer
-        return answer
-
     async def perform(self, operation: Operation, caller: Caller, request: Struct, key: str | None = None) -> Outcome:
         """Perform an operation for a permitted caller on the threads of its crew.
 
-        Without a key, requests of an operation that takes many at once share a thread and a commit with those that wait
-        at the same time; a request that it leaves out is performed alone.
+        Requests of an operation that takes many at once share a thread and a commit with those that wait at the same
+        time; a request that it leaves out is performed alone, and so is one with a key that it would not note.
         """
-        if key is None and operation.name in self.gathered:
-            gathering = self.gathered[operation.name]
-            done = await _done(gathering.ask((caller, request, None), self._wait_for_commit))
+        gathering = self.gathered.get(operation.name)
+        if gathering is not None and (key is None or operation.shares.keys):
+            done = await _done(gathering.ask((caller, request, key), self._wait_for_commit))
             if done.value is not None:
                 return done
         crew = operation.crew or ("act" if operation.writes or operation.rehearses else "read")
@@ -217,9 +184,6 @@ def open_desk(tools: Tools, config: Config, **more: Any) -> Desk:  # noqa: ANN40
     def prove(credentials: Sequence[str]) -> Sequence[Authenticated | Exception]:
         return authenticate_each(tools, credentials, at=tools.clock.now())
 
-    def judge(requests: Sequence[RecordRequest]) -> Sequence[Reply | Exception]:
-        return answer_records(tools, requests)
-
     metrics = Metrics(tools)
     in_hand = RequestsInHand()
     dispatch = Dispatcher(
@@ -229,31 +193,34 @@ def open_desk(tools: Tools, config: Config, **more: Any) -> Desk:  # noqa: ANN40
         notice=metrics.notice,
         in_hand=in_hand,
     )
-    # Some wait for their commit while others are judged.
-    judging = Gathering(judge, name="assay-judge", threads=_COURTS, at_most=_TOGETHER)
     # One for all: under one key, a route of the table and another one are the same request.
     return Desk(
         tools=tools,
         config=config,
         metrics=metrics,
         dispatch=dispatch,
-        gathered={one.name: _gathering(dispatch, one) for one in TABLE if one.many is not None},
+        gathered=_gathered(dispatch),
         in_hand=in_hand,
         reading=Pulse(tools.database.facts),
         writing=Pulse(lambda: tools.database.write(lambda _unit: None)),
         fanout=Fanout(tools.database),
         proving=Gathering(prove, name="assay-prove", threads=_PROVERS, at_most=_TOGETHER),
-        judging=judging if may_evaluate_together(tools) else None,
         **more,
     )
+
+
+def _gathered(dispatch: Dispatcher) -> dict[str, Gathering[GatheredRequest, Outcome]]:
+    """Where requests of an operation meet that share work on this node."""
+    found = [one for one in TABLE if one.many is not None and one.shares.when(dispatch.tools)]
+    return {one.name: _gathering(dispatch, one) for one in found}
 
 
 def _gathering(dispatch: Dispatcher, operation: Operation) -> Gathering[GatheredRequest, Outcome]:
     def work(jobs: Sequence[GatheredRequest]) -> Sequence[Outcome | Exception]:
         return dispatch.together(operation, jobs)
 
-    name = f"assay-{operation.name}"
-    return Gathering(work, name=name, threads=_GATHERERS, at_most=_GATHERED)
+    shares = operation.shares
+    return Gathering(work, name=f"assay-{operation.name}", threads=shares.threads, at_most=shares.most)
 
 
 # How a handler asks for it. It is ours and never from outside: nobody need look through all of it at each request.

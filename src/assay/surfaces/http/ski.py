@@ -1,9 +1,10 @@
-"""Verdicts over HTTP, as clients of SKI know it: `/api/evaluate` and `/api/verdicts`.
+"""The routes of SKI: each parses into an operation's request, and renders its result as clients of SKI know it.
 
 record -> every rule judged and recorded -> the strictest envelope, the rest named in its `notes`
 A held verdict is no verdict: the answer is then 202 with the tickets that people have to answer.
 """
 
+from collections.abc import Mapping
 from time import perf_counter
 from typing import Annotated, Any, Literal
 
@@ -13,41 +14,48 @@ from litestar.di import NamedDependency
 from litestar.response import Response
 from msgspec import Meta, Struct
 
-from assay.flows.answer_once import Reply
+from assay import __version__
 from assay.flows.identity.authenticate import Authenticated
-from assay.flows.request import Moment
 from assay.flows.tools import Tools
-from assay.flows.verdicts.evaluate_record import evaluate_record, strictest_envelope, strictest_verdict, verdict_notes
-from assay.flows.verdicts.read_verdicts import Decided, ListedVerdict, RuleVerdict, page_verdicts
+from assay.flows.verdicts.change_graphs import GraphDocument, LoadedGraph, LoadGraph
+from assay.flows.verdicts.coverage import ShowAgreement
+from assay.flows.verdicts.evaluate import (
+    EvaluateRecord,
+    TelemetryRecord,
+    strictest_envelope,
+    strictest_verdict,
+    verdict_notes,
+)
+from assay.flows.verdicts.read_verdicts import Decided, ListedVerdict, ListVerdicts, RuleVerdict
+from assay.flows.verdicts.sovereignty import ShowSovereignty, is_egress_open
+from assay.identity.caller import Caller, local_caller
+from assay.kernel.digest import EMPTY_DIGEST
+from assay.kernel.ids import parse_tenant_id
 from assay.kernel.instant import render_instant
-from assay.surfaces.http.body import read_body
+from assay.operations.dispatch import Outcome
+from assay.operations.verdicts import AGREEMENT, EVALUATE_RECORD, LIST_VERDICTS, LOAD_GRAPH, SOVEREIGNTY
+from assay.surfaces.http.body import read_body, read_long_body
 from assay.surfaces.http.describe import asks, described, problems
-from assay.surfaces.http.desk import GivenDesk
-from assay.surfaces.http.guard import SEE_ALL, allow
+from assay.surfaces.http.desk import Desk, GivenDesk
+from assay.surfaces.http.errors import NotReadyError
+from assay.surfaces.http.guard import OPEN
+from assay.surfaces.http.health import Readiness
 from assay.surfaces.http.query import PageSize, parse_query
-from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.change import find_key
 from assay.surfaces.http.v1.common import changes
+from assay.surfaces.http.v1.derive import opt_of
+from assay.verdicts.agreement import Canary
 from assay.verdicts.envelope import Envelope
+from assay.verdicts.graph.graph import Notice
+from assay.verdicts.graph.issue import Issue
 
 _JSON = "application/json"
 _NO_STORE = {"cache-control": "no-store"}
 _V2_SCHEMA = "2.1.0"
-
+_LARGEST = 512 * 1024 * 1024
+_HELD, _OK = 202, 200
 
 Offset = Annotated[int, Meta(ge=0, le=2**31 - 1)]
-
-
-class TelemetryRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One record, with one of the three ids; a measurement is a scalar, `{"value", "unit"}`, or an object of such."""
-
-    timestamp: Moment
-    subject: str
-    measurement: dict[str, Any]
-    measurement_id: str | None = None
-    telemetry_id: str | None = None
-    id: str | None = None
-    jurisdiction: str | None = None
-    tenant_id: str | None = None
 
 
 class RecordVerdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -119,9 +127,34 @@ class VerdictPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     next_offset: int | None
 
 
+class GraphInUse(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The graph by which records are judged from now on; `issues` and `notices` are remarks, the refusals are not."""
+
+    kg_version_hash: str
+    content_hash: str
+    document_hash: str
+    signature_verified: bool
+    mode: str
+    reviewers: int
+    sequence_number: int
+    issues: tuple[Issue, ...]
+    notices: tuple[Notice, ...]
+
+
+class JudgeHealth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`degraded`: the node works, and evaluates nothing; `problems` says why. It cannot work at all: 503."""
+
+    status: Literal["ok", "degraded"]
+    version: str
+    specification: Literal["SKI 3.0"] = "SKI 3.0"
+    runtime: Literal["v3", "v2"] = "v3"
+    sovereignty: str
+    problems: tuple[str, ...] = ()
+
+
 @post(
     "/api/evaluate",
-    opt=allow(scope="verdicts:write"),
+    opt=opt_of(EVALUATE_RECORD),
     status_code=200,
     operation_class=changes(TelemetryRecord),
     responses={
@@ -131,32 +164,22 @@ class VerdictPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     },
 )
 async def evaluate_telemetry(
-    request: Request[Any, Any, Any],
-    desk: GivenDesk,
-    caller: NamedDependency[Authenticated],
-    credential: NamedDependency[str],
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
 ) -> Response[bytes]:
     """Judge one record by every rule that applies to it; answered only when all verdicts are on disk.
 
     The same record again is answered with what is recorded.
     """
-    received = await read_body(request)
+    asked, key = EvaluateRecord(record=await read_body(request)), find_key(request)
     began = perf_counter()
-
-    def evaluate(tools: Tools) -> Reply:
-        return _answer(evaluate_record(tools, received, credential=credential, at=tools.clock.now()))
-
-    together = desk.evaluation(received, credential, caller.principal.tenant_id, _answer)
-    answer = await change(
-        request, desk, caller, received, evaluate, is_repeatable=True, run=desk.judge, together=together
-    )
+    outcome = await desk.perform(EVALUATE_RECORD, caller, asked, key)
     desk.metrics.evaluations.observe(perf_counter() - began)
-    return answer
+    return _evaluated(outcome)
 
 
 @get(
     "/api/verdicts",
-    opt=allow(scope="verdicts:read", roles=SEE_ALL),
+    opt=opt_of(LIST_VERDICTS),
     operation_class=asks(VerdictsQuery),
     responses={200: described("a page, the newest first", kind=VerdictPage), **problems(400, 401, 403, 422)},
 )
@@ -165,25 +188,116 @@ async def list_recorded_verdicts(
 ) -> Response[bytes]:
     """Every recorded verdict, each with its envelope; what is held is listed as held."""
     wanted = parse_query(VerdictsQuery, request)
-    tenant_id = caller.principal.tenant_id
-    found = await desk.run(lambda: page_verdicts(desk.tools, tenant_id, limit=wanted.limit + 1, offset=wanted.offset))
-    # One more than a page was read: whether there is a next one is then known.
+    asked = ListVerdicts(limit=wanted.limit, offset=wanted.offset)
+    found = (await desk.perform(LIST_VERDICTS, caller, asked)).value
     page = VerdictPage(
-        verdicts=tuple(_shown(one) for one in found[: wanted.limit]),
+        verdicts=tuple(_shown(one) for one in found.items),
         limit=wanted.limit,
         offset=wanted.offset,
-        next_offset=wanted.offset + wanted.limit if len(found) > wanted.limit else None,
+        next_offset=None if found.next is None else wanted.offset + wanted.limit,
     )
     return Response(msgspec.json.encode(page), media_type=_JSON, headers=_NO_STORE)
 
 
-def _answer(decided: Decided) -> Reply:
-    chosen, is_new = strictest_verdict(decided), str(decided.is_new).lower()
+@post(
+    "/api/kg/load",
+    opt=opt_of(LOAD_GRAPH),
+    status_code=200,
+    operation_class=changes(GraphDocument),
+    request_max_body_size=_LARGEST,
+    responses={
+        200: described("in use from now on", kind=GraphInUse),
+        **problems(400, 401, 403, 409, 413, 415, 422),
+    },
+)
+async def load_knowledge_graph(
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
+) -> Response[bytes]:
+    """Put a graph into use, by an operator. Strict: signed by an anchor, valid, accepted by people, no step back."""
+    document, key = await read_long_body(request, desk.config.http.max_stream_bytes), find_key(request)
+    outcome = await desk.perform(LOAD_GRAPH, caller, LoadGraph(document=document), key)
+    return _changed(outcome, _in_use(outcome.value))
+
+
+@get(
+    "/api/health",
+    opt=OPEN,
+    security=[{}],
+    responses={200: described("the node works; whether it evaluates", kind=JudgeHealth), **problems()},
+)
+async def show_judge_health(desk: GivenDesk, readiness: NamedDependency[Readiness]) -> Response[bytes]:
+    """Whether the node works and can judge; for everybody, so it tells nothing of a tenant."""
+    found = await readiness.problems(desk)
+    if found:
+        raise NotReadyError(found)
+    told = await desk.run(lambda: _degradations(desk.tools))
+    health = JudgeHealth(
+        status="degraded" if told else "ok",
+        version=__version__,
+        runtime="v2" if desk.tools.ski.is_v2 else "v3",
+        sovereignty=desk.tools.ski.mode,
+        problems=told,
+    )
+    return Response(msgspec.json.encode(health), media_type=_JSON, headers=_NO_STORE)
+
+
+@get(
+    "/api/canary",
+    opt=opt_of(AGREEMENT),
+    responses={200: described("the agreement rate", kind=Canary), **problems(401, 403)},
+)
+async def show_canary(desk: GivenDesk, caller: NamedDependency[Authenticated]) -> Response[bytes]:
+    """How often the verifier agreed with the model over the latest verdicts (SKI 9.2); it survives a restart."""
+    canary = (await desk.perform(AGREEMENT, caller, ShowAgreement())).value
+    return Response(msgspec.json.encode(canary), media_type=_JSON, headers=_NO_STORE)
+
+
+@get(
+    "/api/sovereignty",
+    opt=opt_of(SOVEREIGNTY),
+    responses={200: described("the signed document", kind=dict[str, Any]), **problems(401, 403)},
+)
+async def show_sovereignty(desk: GivenDesk, caller: NamedDependency[Authenticated]) -> Response[bytes]:
+    """What evaluates here and whether it stays on the operator's ground, signed by the node's ledger key (SKI 6.4)."""
+    return await _attest(desk, caller)
+
+
+@get(
+    "/api/sovereignty",
+    opt=OPEN,
+    security=[{}],
+    responses={200: described("the signed document", kind=dict[str, Any]), **problems()},
+)
+async def open_sovereignty_route(desk: GivenDesk) -> Response[bytes]:
+    """The same of the node's own tenant for everybody, when the operator has configured `http.open_sovereignty`."""
+    return await _attest(desk, local_caller(parse_tenant_id(desk.config.node.tenant), at=desk.tools.clock.now()))
+
+
+async def _attest(desk: Desk, caller: Caller) -> Response[bytes]:
+    document = (await desk.perform(SOVEREIGNTY, caller, ShowSovereignty())).value
+    return Response(document.body, media_type=_JSON, headers=_NO_STORE)
+
+
+def _evaluated(outcome: Outcome) -> Response[bytes]:
+    decided: Decided = outcome.value
+    chosen, headers = strictest_verdict(decided), {"assay-is-new": str(decided.is_new).lower()}
     if chosen is None or chosen.verdict is None:
-        return reply_json(_held(decided), status=202, assay_is_new=is_new)
+        return _changed(outcome, _held(decided), headers, status=_HELD)
     answer = strictest_envelope(decided) or _v2(decided, chosen, chosen.verdict)
-    number, name = str(chosen.sequence_number), chosen.entry_hash
-    return reply_json(answer, assay_is_new=is_new, assay_sequence_number=number, assay_entry_hash=name)
+    headers |= {"assay-sequence-number": str(chosen.sequence_number), "assay-entry-hash": chosen.entry_hash}
+    return _changed(outcome, answer, headers)
+
+
+def _changed(
+    outcome: Outcome, value: object, headers: Mapping[str, str] | None = None, *, status: int = _OK
+) -> Response[bytes]:
+    kept = {"assay-is-kept": "true"} if outcome.is_kept else {}
+    return Response(
+        msgspec.json.encode(value),
+        status_code=status,
+        media_type=_JSON,
+        headers={**(headers or {}), **_NO_STORE, **kept},
+    )
 
 
 def _v2(decided: Decided, chosen: RuleVerdict, verdict: str) -> RecordVerdict:
@@ -229,3 +343,27 @@ def _shown(listed: ListedVerdict) -> ShownVerdict:
         ticket_id=outcome.ticket_id,
         settles=listed.settles,
     )
+
+
+def _in_use(loaded: LoadedGraph) -> GraphInUse:
+    activation = loaded.activation
+    return GraphInUse(
+        kg_version_hash=activation.kg_version_hash,
+        content_hash=activation.content_hash,
+        document_hash=activation.document_hash,
+        signature_verified=activation.kg_version_hash != EMPTY_DIGEST,
+        mode=activation.mode,
+        reviewers=activation.reviewers,
+        sequence_number=activation.sequence_number,
+        issues=loaded.issues,
+        notices=loaded.notices,
+    )
+
+
+def _degradations(tools: Tools) -> tuple[str, ...]:
+    told = []
+    if tools.reasoner is None and not tools.ski.is_v2:
+        told.append("verdict.no_model")
+    if is_egress_open(tools):
+        told.append("sovereignty.egress")
+    return tuple(told)

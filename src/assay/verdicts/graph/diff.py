@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 from msgspec import Struct
 
@@ -20,11 +21,11 @@ class Change(StrEnum):
 
 
 class FieldChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """None is an absent field."""
+    """Any JSON value before and after; None is an absent field."""
 
     field: str
-    before: JsonValue
-    after: JsonValue
+    before: Any
+    after: Any
 
 
 class NodeChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

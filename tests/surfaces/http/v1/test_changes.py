@@ -126,6 +126,12 @@ _ELSEWHERE = {
     # Any bytes (`test_every_change`).
     "/evidence",
     "/graphs",
+    "/graphs/reviews",
+    "/graphs/{content_hash}/release",
+    "/telemetry/answers",
+    # A rule of high risk, an attempt to leave the perimeter (`tests/surfaces/cli`).
+    "/tickets/{ticket_id}/attest",
+    "/sovereignty/clear",
     "/checkpoints",
     "/indexes",
     # Their answers hold a secret, which is shown once (`test_keys`).

@@ -1,6 +1,7 @@
 """`assay.Client`: the same types and errors on both sides of the wire, and nothing done twice."""
 
 import asyncio
+import json
 import subprocess
 import sys
 from hashlib import sha256
@@ -117,7 +118,7 @@ def test_what_is_sent_and_what_comes_back_have_their_types(whole: Whole) -> None
     assert operator.state(done.truthkey).truthkey == done.truthkey
     judged = sensor.evaluate(whole.record("c-1"))
     assert operator.verdicts_of("c-1").verdicts == judged.verdicts
-    assert operator.graph_document(operator.graph().document_hash)["nodes"]
+    assert json.loads(operator.graph_document(operator.active_graph().document_hash))["nodes"]
     gated = _client(whole, "agent").gate(whole.bundle(7001)["bundle"])
     assert _client(whole, "agent").claim(gated.bundle_hash).gated.decision == gated.decision
     answered = _client(whole, "amira").ask(**whole.question())

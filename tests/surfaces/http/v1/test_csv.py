@@ -35,7 +35,8 @@ def _lists(whole: Whole) -> list[str]:
 def _asked(whole: Whole, path: str) -> str:
     state = whole.get(f"{_PREFIX}/states").json()["items"][0]["truthkey"]
     ticket = whole.get(f"{_PREFIX}/tickets?settled=true", "omar").json()["items"][0]["ticket"]["id"]
-    names = {"session": "sender:service:bell", "webhook_id": _webhook(whole)}
+    content = whole.get(f"{_PREFIX}/graphs/active").json()["content_hash"]
+    names = {"session": "sender:service:bell", "webhook_id": _webhook(whole), "content_hash": content}
     for name, value in names.items():
         path = path.replace(f"{{{name}}}", value)
     asked = path.replace("{key}", state).replace("{ticket_id}", ticket).replace("{principal_id}", "user:amira")

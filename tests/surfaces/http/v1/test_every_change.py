@@ -36,6 +36,11 @@ _NO_KEY = {
     "POST /api/v1/tickets/{ticket_id}/acts/prepare": _NOTHING,
     "POST /api/v1/tickets/{ticket_id}/answers/prepare": _NOTHING,
     "POST /api/v1/desk/bulk/plan": _NOTHING,
+    "POST /api/v1/graphs/impact": _NOTHING,
+    "POST /api/v1/graphs/{content_hash}/release/prepare": _NOTHING,
+    "POST /api/v1/sovereignty/audit": _NOTHING,
+    "POST /api/v1/sovereignty/quote": _NOTHING,
+    "POST /api/v1/tickets/{ticket_id}/attest/prepare": _NOTHING,
     "POST /verify": _NOTHING,
 }
 

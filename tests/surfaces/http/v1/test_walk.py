@@ -79,6 +79,13 @@ def _walk_verdicts(walk: Walk) -> None:
     judged = post("/telemetry", whole.record("t-walked"), "sensor")
     get("/telemetry/{telemetry_id}/verdicts", "operator", "/telemetry/t-walked/verdicts")
     get("/telemetry/{telemetry_id}/claims", "operator", "/telemetry/t-walked/claims")
+    explained = get("/telemetry/{telemetry_id}/explanation", "operator", "/telemetry/t-walked/explanation")
+    (transcript,) = explained["transcripts"]
+    get("/transcripts/{transcript_ref}", "operator", f"/transcripts/{transcript}")
+    get("/telemetry-buffers")
+    get("/held-verdicts")
+    get("/replays", "operator", "/replays?limit=1")
+    get("/replays/v2")
     get("/verdicts")
     get("/verdicts/{sequence}", "operator", f"/verdicts/{judged['verdicts'][0]['sequence_number']}")
     whole.post(f"{PREFIX}/telemetry", whole.record("t-unknown", subject="boiler"), "sensor")
@@ -87,7 +94,17 @@ def _walk_verdicts(walk: Walk) -> None:
     get("/sovereignty")
     active = get("/graphs/active")
     get("/graphs")
-    document = get("/graphs/{document_hash}", "operator", f"/graphs/{active['document_hash']}")
+    get("/graphs/history")
+    named = active["document_hash"]
+    document = get("/graphs/{graph}", "operator", f"/graphs/{named}")
+    get("/graphs/{graph}/summary", "operator", f"/graphs/{named}/summary")
+    get("/graphs/{before}/diff/{after}", "operator", f"/graphs/{named}/diff/{named}")
+    content = active["content_hash"]
+    get("/graphs/{content_hash}/reviews", "operator", f"/graphs/{content}/reviews")
+    walk.send("POST", "/graphs/{content_hash}/release/prepare", "operator", f"/graphs/{content}/release/prepare")
+    post("/graphs/{content_hash}/release", None, "operator", f"/graphs/{content}/release")
+    walk.send("POST", "/graphs/impact", "operator", "/graphs/impact", document)
+    post("/graphs/reviews", document, "operator")
     post("/graphs", document, "operator")
 
 
@@ -310,6 +327,14 @@ _ELSEWHERE = {
     # For a person with a key of their own (`test_desk`).
     f"POST {PREFIX}/tickets/{{ticket_id}}/answers/prepare",
     f"POST {PREFIX}/tickets/{{ticket_id}}/acts/prepare",
+    # A rule of high risk, a TPM, an attempt to leave the perimeter, a receipt of the judge (`tests/surfaces/cli`).
+    *(f"POST {PREFIX}/tickets/{{ticket_id}}/{name}" for name in ("attest", "attest/prepare")),
+    f"GET {PREFIX}/tickets/{{ticket_id}}/verdict",
+    *(f"POST {PREFIX}/sovereignty/{name}" for name in ("quote", "audit", "clear")),
+    f"GET {PREFIX}/verdicts/{{sequence}}/receipt",
+    # Arrays of proofs, and an answer that needs the scopes of both rooms (`tests/node`).
+    f"GET {PREFIX}/telemetry/{{telemetry_id}}/proof",
+    f"POST {PREFIX}/telemetry/answers",
 }
 # No key that ever opened anything stands in a file.
 _UNREAL = f"ak_{'a' * 12}.{'A' * 43}"
@@ -357,9 +382,7 @@ def test_pages_have_one_shape() -> None:
     kept = msgspec.json.decode(_EXAMPLES.read_bytes())
     lists = {route for route in _served() - _ELSEWHERE if route.startswith("GET") and not route.endswith("}")}
     listings = {f"GET {PREFIX}{one.path}" for one in TABLE if isinstance(one, Listing)}
-    by_hand = {
-        f"GET {PREFIX}/{name}" for name in ("contracts", "observations", "states", "verdicts", "graphs", "coverage")
-    }
+    by_hand = {f"GET {PREFIX}/{name}" for name in ("contracts", "observations", "states")}
     pages = {route: sorted(kept[route]) for route in lists & (listings | by_hand)}
     assert len(pages) > 20
     assert set(map(tuple, pages.values())) == {("items", "next")}

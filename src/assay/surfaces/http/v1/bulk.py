@@ -9,19 +9,14 @@ from litestar.di import NamedDependency
 from assay.flows.identity.authenticate import Authenticated
 from assay.flows.request import BulkLine
 from assay.flows.truth.observe_many import ObservedLine, observe_many
-from assay.flows.verdicts.evaluate_many import Evaluated, evaluate_all
 from assay.surfaces.http.describe import described, operation, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import allow
-from assay.surfaces.http.ski import TelemetryRecord
 from assay.surfaces.http.v1.common import PREFIX
 from assay.surfaces.http.v1.lines import LINES, LineStream, answer_lines
 from assay.surfaces.http.v1.truth import OBSERVATION_EXAMPLE
-from assay.surfaces.http.v1.verdicts import TELEMETRY_EXAMPLE
 from assay.truth.observation import Observation
 
-# Each waits for its own commit, and as many as wait at once share one.
-_JUDGES = 8
 _RESPONSES = {
     200: described("what became of each line, in order, while the body is still read", kind=str, media_type=LINES),
     **problems(400, 401, 403, 404, 409, 415, 422, 429),
@@ -57,38 +52,10 @@ async def bulk_observations(
     return await answer_lines(request, take, longest=desk.config.http.max_body_bytes)
 
 
-@post(
-    f"{PREFIX}/telemetry:bulk",
-    opt=allow(scope="verdicts:write"),
-    status_code=200,
-    operation_class=operation(body=TelemetryRecord, lines=LINES, example=TELEMETRY_EXAMPLE, only_lines=True),
-    request_max_body_size=None,
-    responses=_RESPONSES,
-)
-async def bulk_telemetry(
-    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
-) -> LineStream:
-    """Records in lines, each judged by every rule; those of one subject in their order."""
-
-    def judge(lines: list[bytes]) -> list[BulkLine]:
-        return [_evaluated(one) for one in evaluate_all(desk.tools, lines, credential=credential, workers=_JUDGES)]
-
-    async def take(lines: list[bytes]) -> list[BulkLine]:
-        return await desk.judge(lambda: judge(lines))
-
-    return await answer_lines(request, take, longest=desk.config.http.max_body_bytes)
-
-
 def _observed(one: ObservedLine) -> BulkLine:
     if one.observed is None:
         return BulkLine(line=one.line, status="refused", code=one.code, problem=one.problem)
     return BulkLine(line=one.line, status=_status(one.observed.is_new), receipt=_receipt(one.observed))
-
-
-def _evaluated(one: Evaluated) -> BulkLine:
-    if one.decided is None:
-        return BulkLine(line=one.line, status="refused", code=one.code, problem=one.message)
-    return BulkLine(line=one.line, status=_status(one.decided.is_new), receipt=_receipt(one.decided))
 
 
 def _status(is_new: bool) -> Any:  # noqa: ANN401, FBT001 - one of the literals of `BulkLine`; read as a sentence

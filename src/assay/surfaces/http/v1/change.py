@@ -5,7 +5,6 @@ key -> known? its answer again : the journey, which notes the key in its own com
 
 import re
 from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
 from typing import Any
 
 import msgspec
@@ -37,17 +36,12 @@ async def change(
     is_repeatable: bool = False,
     run: Runner | None = None,
     plainly: Callable[[], Awaitable[Reply]] | None = None,
-    together: Callable[[KeyedRequest | None], Awaitable[Reply]] | None = None,
 ) -> Response[bytes]:
     """Do it, and answer. `is_repeatable` where the journey itself finds what it did before.
 
-    `plainly` is how it is done without a key, where that is another way; `together` how those do it who wait at the
-    same time, with or without one: the journey then notes the key itself.
+    `plainly` is how it is done without a key, where that is another way.
     """
     keyed = _keyed(request, caller, received, is_repeatable=is_repeatable)
-    if together is not None:
-        with nullcontext() if keyed is None else desk.in_hand.take(keyed):
-            return _response(await together(keyed))
     if keyed is None and plainly is not None:
         return _response(await plainly())
 

@@ -17,11 +17,11 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.flows.errors import NotFoundError
-from assay.flows.request import BulkLine, Content, FieldProblem, FieldsError, encode_result
+from assay.flows.request import BulkLine, Content, Document, FieldProblem, FieldsError, encode_result
 from assay.identity.caller import Caller
 from assay.operations.dispatch import Outcome
 from assay.operations.kinds import Bulk, Listing, Operation, Place, Stream, declared_field
-from assay.surfaces.http.body import parse_body, read_body
+from assay.surfaces.http.body import parse_body, read_body, read_long_body
 from assay.surfaces.http.describe import described, operation, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.errors import MediaTypeError
@@ -35,6 +35,8 @@ from assay.surfaces.http.v1.one import JSON, answer_content, answer_one, answer_
 _DECORATORS = {"GET": get, "POST": post, "PUT": put, "PATCH": patch, "DELETE": delete}
 _HELD = {"If-None-Match": "the ETag of what is held already: 304 where it is still the same"}
 _CREATED, _OK = 201, 200
+# Of a document that may be long; `http.max_stream_bytes` is the limit that counts.
+_LARGEST = 512 * 1024 * 1024
 _BULK = {
     200: described("the result of each line, in order, while the body is still read", kind=str, media_type=LINES),
     **problems(400, 401, 403, 404, 409, 415, 422, 429),
@@ -68,6 +70,8 @@ def _route(one: Operation) -> HTTPRouteHandler:
     handle.__name__ = one.name.replace(".", "_").replace(":", "_")
     handle.__doc__ = one.description
     made_by = _DECORATORS[one.http_method]
+    is_long = one.document is not None and one.document.is_long
+    more: dict[str, Any] = {"request_max_body_size": _LARGEST} if is_long else {}
     handler: HTTPRouteHandler = made_by(
         PREFIX + _litestar_path(one),
         opt=opt_of(one),
@@ -76,6 +80,7 @@ def _route(one: Operation) -> HTTPRouteHandler:
         operation_class=_described(one),
         responses=_responses(one),
         status_code=_success(one),
+        **more,
     )(handle)
     return handler
 
@@ -86,11 +91,12 @@ def _bulk_route(one: Operation) -> HTTPRouteHandler:
     async def handle(request: Request[Any, Any, Any], desk: GivenDesk) -> LineStream:
         caller: Caller = request.scope["user"]
         name = next(field.info.name for field in one.fields if field.place is Place.DOCUMENT)
+        asked = _values(parse_query_of(query, request)) if (query := one.part(Place.QUERY)) is not None else {}
 
         async def take(lines: list[bytes]) -> Sequence[BulkLine]:
             # Of a body that is read for long, each part is taken at its own time.
             now = caller.as_of(desk.tools.clock.now())
-            done = await desk.perform(one, now, one.takes(**{name: b"\n".join(lines)}))
+            done = await desk.perform(one, now, one.takes(**asked, **{name: b"\n".join(lines)}))
             found: Sequence[BulkLine] = done.value
             return found
 
@@ -103,7 +109,9 @@ def _bulk_route(one: Operation) -> HTTPRouteHandler:
         PREFIX + _litestar_path(one),
         opt=opt_of(one),
         operation_id=one.name,
-        operation_class=operation(body=kind, lines=LINES, example=one.example, only_lines=True),
+        operation_class=operation(
+            body=kind, lines=LINES, example=one.example, only_lines=True, query=one.part(Place.QUERY)
+        ),
         request_max_body_size=None,
         status_code=_OK,
         responses=_BULK,
@@ -123,12 +131,12 @@ def _litestar_path(one: Operation) -> str:
 async def _answer(one: Operation, request: Request[Any, Any, Any], desk: Desk) -> Response[Any]:
     caller: Caller = anonymous(request, desk) if one.is_open else request.scope["user"]
     key = find_key(request) if one.writes else None
-    asked = await _read(one, request)
+    asked = await _read(one, request, desk)
     outcome = await desk.perform(one, caller, asked, key)
     return _rendered(one, request, outcome)
 
 
-async def _read(one: Operation, request: Request[Any, Any, Any]) -> Struct:
+async def _read(one: Operation, request: Request[Any, Any, Any], desk: Desk) -> Struct:
     """The operation's request, from where each field travels; everything that is wrong is named at once."""
     values: dict[str, Any] = {}
     values |= _path_values(one, request)
@@ -144,20 +152,21 @@ async def _read(one: Operation, request: Request[Any, Any, Any]) -> Struct:
         values |= _values(parse_body(body, await _body(request, body)))
     elif one.document is not None:
         field = next(field for field in one.fields if field.place is Place.DOCUMENT)
-        values[field.info.name] = await _document(request, one.document.media_type)
+        values[field.info.name] = await _document(one.document, request, desk)
     elif one.writes and (await request.body()).strip() not in (b"", b"{}"):
         raise FieldsError([FieldProblem(field="", message="expected no body, got one", pointer="")])
     return one.takes(**values)
 
 
-async def _document(request: Request[Any, Any, Any], media_type: str) -> bytes:
+async def _document(document: Document, request: Request[Any, Any, Any], desk: Desk) -> bytes:
     """The body as it was received, of the media type that the operation takes."""
-    if media_type == JSON:
-        return await read_body(request)
+    is_json = document.media_type == JSON
     given, _ = request.content_type
-    if given != media_type:
-        raise MediaTypeError(f"expected `{media_type}`, got `{given[:80] or 'no media type'}`")
-    return await request.body()
+    if not is_json and given != document.media_type:
+        raise MediaTypeError(f"expected `{document.media_type}`, got `{given[:80] or 'no media type'}`")
+    if document.is_long:
+        return await read_long_body(request, desk.config.http.max_stream_bytes, is_json=is_json)
+    return await (read_body(request) if is_json else request.body())
 
 
 def _query_type(one: Operation) -> type[Struct] | None:

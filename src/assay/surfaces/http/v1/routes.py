@@ -7,7 +7,6 @@ from assay.surfaces.http.v1 import (
     contracts,
     exports,
     truth,
-    verdicts,
 )
 
 V1: tuple[ControllerRouterHandler, ...] = (
@@ -23,16 +22,4 @@ V1: tuple[ControllerRouterHandler, ...] = (
     truth.list_versions,
     exports.show_state_proof,
     truth.compile_state,
-    verdicts.evaluate_telemetry,
-    bulk.bulk_telemetry,
-    verdicts.show_telemetry,
-    verdicts.list_verdicts,
-    verdicts.show_verdict_entry,
-    verdicts.list_graphs,
-    verdicts.put_graph_into_use,
-    verdicts.show_active_graph,
-    verdicts.show_graph,
-    verdicts.list_coverage,
-    verdicts.show_agreement,
-    verdicts.show_sovereignty,
 )

@@ -4,11 +4,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from assay.flows.verdicts.read_verdicts import ListedVerdict
 from assay.identity.principal import Principal
 from assay.kernel.instant import Instant
-from assay.ports.graph_store import GraphHead
-from assay.verdicts.cover import CoverageEntry
 
 
 class ObservationItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,23 +50,6 @@ class CompiledState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     sequence_number: int
     is_new: bool
     state: dict[str, Any]
-
-
-class VerdictPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One item for each rule and record, the newest first; a held one has no verdict and no envelope."""
-
-    items: tuple[ListedVerdict, ...]
-    next: str | None
-
-
-class GraphPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    items: tuple[GraphHead, ...]
-    next: str | None
-
-
-class CoveragePage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    items: tuple[CoverageEntry, ...]
-    next: str | None
 
 
 class PrincipalPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -5,18 +5,23 @@ It is kept beside version 3 for one minor version, and only runs where the opera
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Annotated
 
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 from msgspec.structs import replace
 
+from assay.flows.identity.authenticate import confirm
+from assay.flows.request import Option, Page, Paged, cut, read_number
 from assay.flows.tools import Tools
 from assay.flows.verdicts.graphs_in_use import ready_graph, stored_document
-from assay.flows.verdicts.ingest_record import Arrival, Fresh, ingest_records, require_runtime
+from assay.flows.verdicts.intake import Arrival, Given, intake_records
 from assay.flows.verdicts.read_verdicts import Decided, decided_of
 from assay.flows.verdicts.shelves import GraphShelf, ReadyGraph
 from assay.flows.verdicts.verdict_entry import note_record
 from assay.flows.verdicts.verdict_memory import Place, VerdictMemory
 from assay.flows.verdicts.verdict_rows import V2_PATH, V2Body, find_known_record, read_v2_entry
+from assay.identity.caller import Caller
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
@@ -45,38 +50,57 @@ class V2Replay(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     detail: str = ""
 
 
-def decide_v2(tools: Tools, given: bytes | str | Mapping[str, object], *, credential: str, at: Instant) -> Decided:
-    """The verdicts of one record without a model: what the rules come to is the verdict, whatever the tier."""
-    require_runtime(tools, is_v2=True)
-    telemetry = parse_telemetry(given)
-    arrival = Arrival(telemetry, at, credential)
-    ingested = tools.database.read(lambda unit: ingest_records(unit, tools, [arrival]))
-    [finding] = ingested.findings
+def judge_v2(tools: Tools, caller: Caller, given: Given) -> Decided | Error:
+    """Judge one record without a model: what the rules come to is the verdict, whatever the tier."""
+    try:
+        return _judge(tools, caller, given)
+    except Error as refusal:
+        return refusal
+
+
+def _judge(tools: Tools, caller: Caller, given: Given) -> Decided:
+    telemetry, tenant_id, at = parse_telemetry(given), caller.tenant_id, caller.at
+    arrival = Arrival(telemetry, caller, None)
+    intake = tools.database.read(lambda unit: intake_records(unit, tools, tenant_id, [arrival]))
+    [finding] = intake.findings
     if isinstance(finding, Error):
         raise finding
-    tenant_id = finding.sender.tenant_id if isinstance(finding, Fresh) else finding.tenant_id
-    is_new = False
-    if ingested.document_hash is not None:
-        graph = ready_graph(tools, tenant_id, ingested.document_hash).under(Rulings.FIRST)
-        found = _slice(graph, telemetry)
-        subject, dockets = found.subject_id, graph.dockets_of(found)
-        with tools.subjects.hold(tenant_id, [subject]):
-            place = Place(subject, telemetry, dockets, looks_back=True)
-            memory = VerdictMemory.load(tools, tenant_id, [place], may_be_fast=False).of(place)
-            drafts = [
-                _draft(
-                    tenant_id,
-                    graph,
-                    docket,
-                    telemetry,
-                    subject,
-                    window_facts(docket.plans, telemetry, memory.earlier, dropped_until=memory.dropped_until),
-                    at,
-                )
-                for docket in dockets
-            ]
-            is_new = tools.database.write(lambda unit: _record(unit, tools, telemetry, drafts, at))
+    if isinstance(finding, Decided) or intake.document_hash is None:
+        return tools.database.read(lambda unit: decided_of(unit, tenant_id, telemetry.telemetry_id))
+    graph = ready_graph(tools, tenant_id, intake.document_hash).under(Rulings.FIRST)
+    found = _slice(graph, telemetry)
+    subject, dockets = found.subject_id, graph.dockets_of(found)
+    with tools.subjects.hold(tenant_id, [subject]):
+        place = Place(subject, telemetry, dockets, looks_back=True)
+        memory = VerdictMemory.load(tools, tenant_id, [place], may_be_fast=False).of(place)
+        drafts = [
+            _draft(
+                tenant_id,
+                graph,
+                docket,
+                telemetry,
+                subject,
+                window_facts(docket.plans, telemetry, memory.earlier, dropped_until=memory.dropped_until),
+                at,
+            )
+            for docket in dockets
+        ]
+        is_new = tools.database.write(lambda unit: _record(unit, tools, caller, telemetry, drafts))
     return tools.database.read(lambda unit: decided_of(unit, tenant_id, telemetry.telemetry_id, is_new=is_new))
+
+
+class ReplayV2(Paged, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    first: Annotated[int, Meta(ge=1, description="From this entry on."), Option(flag="--from", metavar="SEQ")] = 1
+    last: Annotated[
+        Annotated[int, Meta(ge=1)] | None, Meta(description="Up to this entry."), Option(flag="--to", metavar="SEQ")
+    ] = None
+
+
+def replay_second_runtime(tools: Tools, caller: Caller, request: ReplayV2) -> Page[V2Replay]:
+    """Judge the entries of runtime 2 again, by the graph that each names (SKI 11.4): no model, no steps."""
+    first = max(request.first, read_number("replay_v2", request.cursor) + 1)
+    found = list(islice(replay_v2(tools, caller.tenant_id, first=first, last=request.last), request.limit + 1))
+    return cut("replay_v2", found, request.limit, lambda one: one.sequence_number)
 
 
 def replay_v2(tools: Tools, tenant_id: TenantId, *, first: int = 1, last: int | None = None) -> Iterator[V2Replay]:
@@ -141,9 +165,9 @@ def _draft(
 
 
 def _record(
-    unit: Unit, tools: Tools, telemetry: Telemetry, drafts: list[tuple[Draft, VerdictRow]], at: Instant
+    unit: Unit, tools: Tools, caller: Caller, telemetry: Telemetry, drafts: list[tuple[Draft, VerdictRow]]
 ) -> bool:
-    tenant_id = drafts[0][0].tenant_id
+    tenant_id = confirm(unit, caller).tenant_id
     known = find_known_record(unit, tenant_id, telemetry.telemetry_id)
     if is_repeat(telemetry, None if known is None else known.telemetry_hash):
         return False
@@ -158,7 +182,7 @@ def _record(
         first=numbers[0],
         keep_seconds=tools.ski.keep_seconds,
         is_mapped=drafts[0][1].verdict != Verdict.NULL_UNMAPPED,
-        at=at,
+        at=caller.at,
     )
     return True
 

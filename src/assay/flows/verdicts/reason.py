@@ -1,4 +1,4 @@
-"""One record and its rules (SKI 5.2, 5.3, 5.6): the model is asked and checked, or left out where it may be.
+"""Steps 3 and 4 of a verdict (SKI 5.2, 5.3, 5.6): ask the model about each rule, and verify what it says.
 
 docket + record + window facts -> question -> 3 the model's answer, or the fast path -> 4 the verifier's own judgement
 Questions of several records may be put to the model together, before their turn; what is judged by is still in order.
@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from msgspec import to_builtins
 
 from assay.flows.errors.verdicts import SubstitutedWeightsError
+from assay.flows.request_mark import RequestMark
 from assay.flows.tools import Tools
 from assay.flows.verdicts.shelves import ReadyGraph
 from assay.flows.verdicts.sovereignty import get_reasoner
-from assay.flows.verdicts.verdict_entry import seal_model_transcript
-from assay.identity.principal import Principal
+from assay.identity.caller import Caller
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
-from assay.kernel.trace import TraceId
-from assay.kernel.transcript import Transcript
+from assay.kernel.transcript import Transcript, draft_to_sign, seal_transcript
 from assay.model.commit import commit
 from assay.ports.model import (
     ModelAddressError,
@@ -43,6 +42,7 @@ from assay.verdicts.reason import (
     provenance_of,
     template_of,
 )
+from assay.verdicts.record import recorded_request, recorded_response
 from assay.verdicts.telemetry import Telemetry
 from assay.verdicts.verify import Verification, judge_all, verify
 from assay.verdicts.window import window_facts
@@ -55,27 +55,30 @@ _ASKED_AT_ONCE = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A record that is to be judged, and by what; `measured_in` is the entry that puts the weights on record.
+    """A record to judge, its caller, and by what it is judged; `measured_in` is the entry that records the weights.
 
     `subject` is the subject's id in the graph; a record may name it otherwise.
     `is_displaced`: it declares a jurisdiction that the graph does not know.
-    `trace` is the trace id of the request that brought the record.
+    `mark` notes the idempotency key of its request.
     """
 
-    principal: Principal
+    caller: Caller
     telemetry: Telemetry
     subject: str
     graph: ReadyGraph
     identity: ReasonerIdentity
     weight_hash: Digest
-    at: Instant
     measured_in: Digest | None = None
     is_displaced: bool = False
-    trace: TraceId | None = None
+    mark: RequestMark | None = None
 
     @property
     def tenant_id(self) -> TenantId:
-        return self.principal.tenant_id
+        return self.caller.tenant_id
+
+    @property
+    def at(self) -> Instant:
+        return self.caller.at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +112,7 @@ class Question:
     provenance: ModelProvenance
 
 
-def question_record(tools: Tools, case: Case, dockets: Sequence[Docket], memory: Memory) -> list[Question]:
+def build_questions(tools: Tools, case: Case, dockets: Sequence[Docket], memory: Memory) -> list[Question]:
     """One for each rule that applies, in their order."""
     return [_question(tools, case, docket, memory) for docket in dockets]
 
@@ -148,7 +151,7 @@ def _has_been_stable(tools: Tools, question: Question, stable: Mapping[str, Stab
     return known is not None and known.count >= tools.ski.fast_path_n
 
 
-def judge_record(
+def reason_and_verify(
     tools: Tools,
     case: Case,
     questions: Sequence[Question],
@@ -292,3 +295,27 @@ def _receipt(case: Case, reply: RawReply | None) -> dict[str, object]:
     if reply is None or reply.token_ids is None or reply.top_scores is None:
         return {}
     return {"receipt": to_builtins(commit(reply.token_ids, reply.top_scores, tolerance=case.identity.score_tolerance))}
+
+
+def seal_model_transcript(
+    tools: Tools,
+    request: ReasonRequest,
+    reply: RawReply | None,
+    *,
+    backend_name: str,
+    metadata: Mapping[str, object],
+    failure: str | None,
+    times: tuple[Instant, Instant],
+) -> Transcript:
+    """What was asked and what came back, or why nothing did, signed by the node (SKI 7.4)."""
+    answered = {"failure": failure} if reply is None else recorded_response(reply)
+    draft, message = draft_to_sign(
+        recorded_request(request),
+        answered,
+        signing_key_id=tools.transcript_signer.key_id,
+        backend_name=backend_name,
+        backend_metadata=metadata,
+        started_at=times[0],
+        completed_at=max(times),
+    )
+    return seal_transcript(draft, tools.transcript_signer.sign(message))
