@@ -1,5 +1,7 @@
 """Rows of the registry, as a flow would add them."""
 
+from msgspec.structs import asdict
+
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import KeyId, PrincipalId
 from assay.kernel.instant import Instant
@@ -9,6 +11,10 @@ from assay.ports.registry_store import (
     HeldLease,
     IndexedService,
     LoggedAction,
+    NodeKey,
+    NodeKeyEnd,
+    NodeProof,
+    NodeSwitchFact,
     ProofRecord,
     RegisteredKey,
     RevokedKey,
@@ -17,8 +23,22 @@ from assay.ports.registry_store import (
 )
 from tests.contract._kit import AT
 from tests.contract._records import ACME
+from tests.contract._unchecked import put
 
-__all__ = ["action", "counts", "entry", "fact", "fill_registry", "key", "lease", "proof", "revoked", "tier"]
+__all__ = [
+    "action",
+    "counts",
+    "entry",
+    "fact",
+    "fill_registry",
+    "key",
+    "lease",
+    "node_key",
+    "node_key_end",
+    "proof",
+    "revoked",
+    "tier",
+]
 
 _KEY = KeyId("sha256:" + "ab" * 32)
 
@@ -53,6 +73,14 @@ def revoked() -> RevokedKey:
     return RevokedKey(service_id="port", key_id=_KEY, reason="stolen", by=PrincipalId("user:olga"), revoked_at=AT)
 
 
+def node_key() -> NodeKey:
+    return NodeKey(**asdict(key()), sequence_number=1)
+
+
+def node_key_end() -> NodeKeyEnd:
+    return NodeKeyEnd(**asdict(revoked()), sequence_number=2)
+
+
 def lease(instance: str = "i1", *, service: str = "port", text: str = "{}") -> HeldLease:
     return HeldLease(service_id=service, instance_id=instance, lease=text, announce="{}", expires_at=AT)
 
@@ -71,13 +99,11 @@ def tier(version: int = 1, *, subject: str = "ai:planner") -> ChangedTier:
 
 def fill_registry(unit: Unit) -> None:
     """One row at least in every table."""
-    unit.registry.add_fact(ACME, fact())
+    put(unit, ACME, NodeSwitchFact(**asdict(fact()), sequence_number=1), node_key(), node_key_end())
+    put(unit, ACME, NodeProof(**asdict(proof()), sequence_number=1))
     unit.registry.put_counts(ACME, counts())
     unit.registry.count_up(ACME, "port", "attempts")
     unit.registry.log_action(ACME, action())
-    unit.registry.add_key(ACME, key())
-    unit.registry.revoke_key(ACME, revoked())
     unit.registry.put_lease(ACME, lease())
     unit.registry.put_entry(ACME, entry())
-    unit.registry.add_proof(ACME, proof())
     unit.registry.add_tier_change(ACME, tier())

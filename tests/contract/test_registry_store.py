@@ -9,10 +9,24 @@ import pytest
 from assay.adapters.service_file import ServiceFile
 from assay.flows.registry.node_memory import NodeMemory
 from assay.kernel.instant import Instant
+from assay.ports.database import Database
 from assay.ports.registry_store import RegistryStore, ServiceMemory
 from tests.contract._kit import AT, Kit, PostgresKit, SqliteKit, refused
 from tests.contract._records import ACME, GLOBEX
-from tests.contract._registry import action, counts, entry, fact, key, lease, proof, revoked, tier
+from tests.contract._registry import (
+    action,
+    counts,
+    entry,
+    fact,
+    key,
+    lease,
+    node_key,
+    node_key_end,
+    proof,
+    revoked,
+    tier,
+)
+from tests.contract._unchecked import put
 
 
 @pytest.fixture(params=["file", "sqlite", "postgresql"])
@@ -32,26 +46,34 @@ def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServiceMe
     database.close()
 
 
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[ServiceFile]:
+    """The file of a service has its own facts and proofs; a node has those of its ledger."""
+    opened = ServiceFile(tmp_path / "service.db")
+    yield opened
+    opened.close()
+
+
 def _at(seconds: float) -> Instant:
     return Instant(AT + timedelta(seconds=seconds))
 
 
-def test_a_place_among_the_facts_of_a_switch_is_taken_once(memory: ServiceMemory) -> None:
+def test_a_place_among_the_facts_of_a_switch_is_taken_once(file: ServiceFile) -> None:
     """Of two workers that fire at once one is told, and nothing of its unit of work remains."""
-    memory.write(lambda store: store.add_fact(ACME, fact(1)))
+    file.write(lambda store: store.add_fact(ACME, fact(1)))
 
     def late(store: RegistryStore) -> None:
         store.count_up(ACME, "port", "attempts")
         store.add_fact(ACME, fact(1, kind="restored"))
 
     with refused("store.conflict"):
-        memory.write(late)
-    memory.write(lambda store: store.add_fact(ACME, fact(2, kind="restored")))
-    memory.write(lambda store: store.add_fact(ACME, fact(1, service="other")))
-    found = memory.read(lambda store: store.facts(ACME, "port"))
+        file.write(late)
+    file.write(lambda store: store.add_fact(ACME, fact(2, kind="restored")))
+    file.write(lambda store: store.add_fact(ACME, fact(1, service="other")))
+    found = file.read(lambda store: store.facts(ACME, "port"))
     assert [(one.position, one.kind) for one in found] == [(1, "fired"), (2, "restored")]
-    assert memory.read(lambda store: store.facts(GLOBEX, "port")) == ()
-    assert memory.read(lambda store: store.counted(ACME, "port", "attempts")) == 0
+    assert file.read(lambda store: store.facts(GLOBEX, "port")) == ()
+    assert file.read(lambda store: store.counted(ACME, "port", "attempts")) == 0
 
 
 def test_a_worker_says_anew_what_it_saw_and_who_is_gone_is_forgotten(memory: ServiceMemory) -> None:
@@ -80,22 +102,16 @@ def test_a_logged_action_is_found_and_is_logged_once(memory: ServiceMemory) -> N
         memory.write(lambda store: store.log_action(ACME, action("a", at=_at(2))))
 
 
-def test_keys_of_a_service_are_added_and_stay(memory: ServiceMemory) -> None:
-    memory.write(lambda store: store.add_key(ACME, key()))
-    assert memory.read(lambda store: store.keys(ACME, "port")) == (key(),)
-    with refused("store.conflict"):
-        memory.write(lambda store: store.add_key(ACME, key()))
-
-
-def test_a_key_is_revoked_once_and_stays_among_those_that_were_known(memory: ServiceMemory) -> None:
-    memory.write(lambda store: store.add_key(ACME, key()))
-    assert memory.read(lambda store: store.revoked_keys(ACME, "port")) == ()
-    memory.write(lambda store: store.revoke_key(ACME, revoked()))
-    assert memory.read(lambda store: store.revoked_keys(ACME, "port")) == (revoked(),)
-    assert memory.read(lambda store: store.revoked_keys(GLOBEX, "port")) == ()
-    assert memory.read(lambda store: store.keys(ACME, "port")) == (key(),)
-    with refused("store.conflict"):
-        memory.write(lambda store: store.revoke_key(ACME, revoked()))
+def test_a_key_is_revoked_once_and_stays_among_those_that_were_known(unchecked: Database) -> None:
+    unchecked.write(lambda unit: put(unit, ACME, node_key()))
+    assert unchecked.read(lambda unit: unit.registry.revoked_keys(ACME, "port")) == ()
+    unchecked.write(lambda unit: put(unit, ACME, node_key_end()))
+    assert unchecked.read(lambda unit: unit.registry.revoked_keys(ACME, "port")) == (revoked(),)
+    assert unchecked.read(lambda unit: unit.registry.revoked_keys(GLOBEX, "port")) == ()
+    assert unchecked.read(lambda unit: unit.registry.keys(ACME, "port")) == (key(),)
+    for row in (node_key(), node_key_end()):
+        with refused("store.conflict"):
+            unchecked.write(lambda unit, row=row: put(unit, ACME, row))  # type: ignore[misc]  # bound at once
 
 
 def test_leases_and_entries_follow_what_was_heard_last(memory: ServiceMemory) -> None:
@@ -112,13 +128,13 @@ def test_leases_and_entries_follow_what_was_heard_last(memory: ServiceMemory) ->
     assert memory.read(lambda store: store.entries(ACME)) == (entry("port", "new"),)
 
 
-def test_proofs_are_kept_by_time(memory: ServiceMemory) -> None:
-    memory.write(lambda store: store.add_proof(ACME, proof(_at(5))))
-    memory.write(lambda store: store.add_proof(ACME, proof(AT)))
-    assert memory.read(lambda store: store.proofs(ACME, "port", since=AT)) == (proof(AT), proof(_at(5)))
-    assert memory.read(lambda store: store.proofs(ACME, "port", since=_at(1))) == (proof(_at(5)),)
-    assert memory.read(lambda store: store.latest_proof(ACME, "port")) == proof(_at(5))
-    assert memory.read(lambda store: store.latest_proof(GLOBEX, "port")) is None
+def test_proofs_are_kept_by_time(file: ServiceFile) -> None:
+    file.write(lambda store: store.add_proof(ACME, proof(_at(5))))
+    file.write(lambda store: store.add_proof(ACME, proof(AT)))
+    assert file.read(lambda store: store.proofs(ACME, "port", since=AT)) == (proof(AT), proof(_at(5)))
+    assert file.read(lambda store: store.proofs(ACME, "port", since=_at(1))) == (proof(_at(5)),)
+    assert file.read(lambda store: store.latest_proof(ACME, "port")) == proof(_at(5))
+    assert file.read(lambda store: store.latest_proof(GLOBEX, "port")) is None
 
 
 def test_a_worker_that_waits_too_long_for_another_is_told(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Rows of delivery that were changed, moved or added behind our back are returned by no reader, on both databases."""
+"""Rows of delivery and registry that were changed behind our back are returned by no reader, on both databases."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -15,12 +15,22 @@ from assay.adapters.postgres.provision import provision
 from assay.adapters.sql.row import columns_of
 from assay.delivery.federate import Agreement
 from assay.facts import delivery as facts
+from assay.facts import registry as registry_facts
+from assay.facts.kinds import Projected
 from assay.facts.projector import row_of
 from assay.flows.delivery.training import captured_pairs, list_jobs, run_training, trigger_training
 from assay.flows.delivery.webhooks import list_webhooks
+from assay.flows.registry.fire_switch import fire_switch
+from assay.flows.registry.own_service import own_proof
+from assay.flows.registry.service_keys import live_keys
+from assay.flows.registry.switch_facts import load_switch
 from assay.identity.caller import local_caller
+from assay.kernel.instant import parse_instant
+from assay.kernel.key import key_id_of
 from assay.ports.damage import DamagedRecordError
 from assay.ports.trainer import TrainingResult, TrainingState
+from assay.registry.trip import Fired, FiringCause, SenseFigures
+from tests.acting import register_service, revoke_service_key
 from tests.delivering import (
     add_webhook,
     agree_with_peer,
@@ -35,15 +45,32 @@ from tests.flows._people import ADMIN, TENANT
 from tests.postgres_cluster import PostgresCluster
 
 _PEER = "harbour"
-_CHECKED = {table.name: table for table in facts.TABLES if not table.pending}
+_TABLES = (*facts.TABLES, *registry_facts.TABLES)
+_CHECKED = {table.name: table for table in _TABLES if isinstance(table.form, Projected) and not table.pending}
 # What a column is changed to where appending a letter, or adding a thousand, breaks another rule of the table.
 _OTHERWISE = {
     "outcome": "CASE outcome WHEN 'success' THEN 'failure' ELSE 'success' END",
     "failure_category": "CASE failure_category WHEN 'A' THEN 'B' ELSE 'A' END",
+    "kind": "CASE kind WHEN 'fired' THEN 'restored' ELSE 'fired' END",
     "bound": "NULL",
     "short_of": "'PRAMANA-3'",
 }
-_INTEGERS = frozenset({"sequence_number", "version", "rule_version", "through", "pairs"})
+_KEY = bytes.fromhex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a")
+_FIRED = Fired(
+    service_id="port",
+    episode=1,
+    cause=FiringCause.ERROR_RATE,
+    reason="9 of 100 requests failed",
+    snapshot=SenseFigures(requests=100, errors=9, active_tier=3),
+    fired_at=parse_instant("2026-01-07T12:00:00Z"),
+)
+_COLUMNS = {
+    "rule_outcome": "signal_id",
+    "service_key": "public_key",
+    "service_key_end": "reason",
+    "webhook_end": "made_by",
+}
+_INTEGERS = frozenset({"position", "sequence_number", "version", "rule_version", "through", "pairs"})
 
 
 class Attacker:
@@ -112,6 +139,10 @@ def _filled(empty: Delivery) -> Delivery:
     add_webhook(node.tools, TENANT, "https://hooks.example/1", by=ADMIN, at=at)
     added = add_webhook(node.tools, TENANT, "https://hooks.example/2", by=ADMIN, at=at)
     remove_webhook(node.tools, TENANT, added.webhook.webhook_id, by=ADMIN, at=at)
+    node.prove()
+    fire_switch(node.tools, TENANT, _FIRED, at=_FIRED.fired_at)
+    register_service(node.tools, TENANT, "port", _KEY, by=ADMIN, at=at)
+    revoke_service_key(node.tools, TENANT, "port", key_id_of(_KEY), reason="stolen", by=ADMIN, at=at)
     return node
 
 
@@ -144,6 +175,10 @@ def _doors(node: Delivery) -> dict[str, Callable[[], object]]:
         "training_job": lambda: list_jobs(tools, TENANT),
         "training_result": lambda: list_jobs(tools, TENANT),
         "peer_agreement": lambda: show_agreement(tools, TENANT, _PEER),
+        "switch_fact": lambda: tools.database.read(lambda unit: load_switch(unit.registry, TENANT, "port")),
+        "service_key": lambda: tools.database.read(lambda unit: live_keys(unit.registry, TENANT, "port")),
+        "service_key_end": lambda: tools.database.read(lambda unit: live_keys(unit.registry, TENANT, "port")),
+        "service_proof": lambda: own_proof(tools, TENANT),
         "webhook": lambda: list_webhooks(tools, TENANT),
         "webhook_end": lambda: list_webhooks(tools, TENANT),
     }
@@ -177,7 +212,7 @@ def test_no_changed_column_is_read(attacked: tuple[Delivery, Attacker], table: s
 @pytest.mark.parametrize("table", _CHECKED)
 def test_no_door_returns_or_uses_a_changed_row(attacked: tuple[Delivery, Attacker], table: str) -> None:
     node, attacker = attacked
-    column = "made_by" if table == "webhook_end" else "signal_id" if table == "rule_outcome" else "text"
+    column = _COLUMNS.get(table, "text")
     statement = f"UPDATE {table} SET {column} = {column} || ' '"
     attacker.change(table, statement, _damaged(_doors(node)[table]))
 

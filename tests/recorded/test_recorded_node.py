@@ -1,7 +1,9 @@
 """A node and proofs that version 0.1.0 wrote open, verify, replay, restore and go on in this version."""
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -258,6 +260,23 @@ def test_a_signing_key_authenticates_until_it_ends(address: str, letter: str, st
 def test_a_person_logs_in_with_the_password_of_then(address: str, given: str, status: int) -> None:
     body = {"principal_id": "user:omar", "password": given, "to": "token"}
     assert httpx.post(f"{address}/auth/login", json=body).status_code == status
+
+
+def _numbers(home: Path) -> dict[str, list[int | None]]:
+    """The entries that rows of the registry name."""
+    tables = ("switch_fact", "service_key", "service_key_end", "service_proof")
+    with closing(sqlite3.connect(home / "assay.db")) as connection:
+        found = {name: connection.execute(f"SELECT sequence_number FROM {name}").fetchall() for name in tables}
+    return {name: sorted(number for (number,) in rows) for name, rows in found.items()}
+
+
+def test_rows_of_the_registry_have_the_numbers_of_their_entries(kept: Path, tmp_path: Path) -> None:
+    """Whether their database was brought up to date, or their backup restored."""
+    found = _numbers(kept)
+    assert found["switch_fact"]
+    assert all(number is not None for rows in found.values() for number in rows)
+    run("restore", BACKUP, tmp_path / "restored", "--trust", FOUNDER)
+    assert _numbers(tmp_path / "restored")["switch_fact"] == found["switch_fact"]
 
 
 def test_the_backup_is_restored_to_a_file(tmp_path: Path) -> None:

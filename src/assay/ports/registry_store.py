@@ -102,11 +102,29 @@ class ChangedTier(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     changed_at: Instant
 
 
+class NodeSwitchFact(SwitchFact, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A fact about a switch as a node has it: it follows from a ledger entry. So do the three below."""
+
+    sequence_number: int
+
+
+class NodeKey(RegisteredKey, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    sequence_number: int
+
+
+class NodeKeyEnd(RevokedKey, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    sequence_number: int
+
+
+class NodeProof(ProofRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    sequence_number: int
+
+
 class RegistryStore(Protocol):
     """Facts, actions, keys, their ends, proofs and changes of tiers are only added; the rest says how things stand."""
 
     def add_fact(self, tenant_id: TenantId, fact: SwitchFact) -> None:
-        """A place that is taken is `store.conflict`: of two workers that fire at once, one is told."""
+        """For the file of a service; a node records an entry. A place that is taken is `store.conflict`."""
         ...
 
     def facts(self, tenant_id: TenantId, service_id: str) -> tuple[SwitchFact, ...]:
@@ -137,14 +155,8 @@ class RegistryStore(Protocol):
         """The latest first."""
         ...
 
-    def add_key(self, tenant_id: TenantId, key: RegisteredKey) -> None: ...
-
     def keys(self, tenant_id: TenantId, service_id: str) -> tuple[RegisteredKey, ...]:
         """Every key that was ever made known, also those that were revoked."""
-        ...
-
-    def revoke_key(self, tenant_id: TenantId, revoked: RevokedKey) -> None:
-        """Once and for ever; a second time is `store.conflict`."""
         ...
 
     def revoked_keys(self, tenant_id: TenantId, service_id: str) -> tuple[RevokedKey, ...]: ...
@@ -165,7 +177,9 @@ class RegistryStore(Protocol):
 
     def drop_entry(self, tenant_id: TenantId, service_id: str) -> None: ...
 
-    def add_proof(self, tenant_id: TenantId, proof: ProofRecord) -> None: ...
+    def add_proof(self, tenant_id: TenantId, proof: ProofRecord) -> None:
+        """For the file of a service; a node records an entry."""
+        ...
 
     def proofs(self, tenant_id: TenantId, service_id: str, *, since: Instant) -> tuple[ProofRecord, ...]:
         """The measurements of PROOF, by time."""

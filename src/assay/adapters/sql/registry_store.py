@@ -5,6 +5,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
+from assay.adapters.sql.rows import Rows
 from assay.adapters.sql.session import Row, SqlSession
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -13,6 +14,10 @@ from assay.ports.registry_store import (
     HeldLease,
     IndexedService,
     LoggedAction,
+    NodeKey,
+    NodeKeyEnd,
+    NodeProof,
+    NodeSwitchFact,
     ProofRecord,
     RegisteredKey,
     RevokedKey,
@@ -106,17 +111,8 @@ class SqlRegistryStore:
             LoggedAction,
         )
 
-    def add_key(self, tenant_id: TenantId, key: RegisteredKey) -> None:
-        verify_row(key, "service_id", "key_id")
-        add_row(self._session, "service_key", tenant_id, key, f"the key `{key.key_id}` of `{key.service_id}`")
-
     def keys(self, tenant_id: TenantId, service_id: str) -> tuple[RegisteredKey, ...]:
         return self._all(f"{_KEY}{_OF_SERVICE} ORDER BY key_id", (service_id, tenant_id), RegisteredKey)
-
-    def revoke_key(self, tenant_id: TenantId, revoked: RevokedKey) -> None:
-        verify_row(revoked, "service_id", "key_id")
-        what = f"the end of the key `{revoked.key_id}` of `{revoked.service_id}`"
-        add_row(self._session, "service_key_end", tenant_id, revoked, what)
 
     def revoked_keys(self, tenant_id: TenantId, service_id: str) -> tuple[RevokedKey, ...]:
         return self._all(f"{_REVOKED}{_OF_SERVICE} ORDER BY key_id", (service_id, tenant_id), RevokedKey)
@@ -191,3 +187,38 @@ class SqlRegistryStore:
     def _all(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> tuple[T, ...]:
         rows: list[Row] = self._session.query(sql, parameters)
         return tuple(read_row(row, kind) for row in rows)
+
+
+class SqlNodeRegistryStore(SqlRegistryStore):
+    """The registry of a node: switches, keys and proofs are rows of ledger entries, and compared with them."""
+
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(rows.session)
+        self._rows = rows
+
+    def facts(self, tenant_id: TenantId, service_id: str) -> tuple[SwitchFact, ...]:
+        rows = self._rows.all(NodeSwitchFact, f"{_OF_SERVICE} ORDER BY position", (service_id, tenant_id))
+        return tuple(_plain(row, SwitchFact) for row in rows)
+
+    def keys(self, tenant_id: TenantId, service_id: str) -> tuple[RegisteredKey, ...]:
+        rows = self._rows.all(NodeKey, f"{_OF_SERVICE} ORDER BY key_id", (service_id, tenant_id))
+        return tuple(_plain(row, RegisteredKey) for row in rows)
+
+    def revoked_keys(self, tenant_id: TenantId, service_id: str) -> tuple[RevokedKey, ...]:
+        rows = self._rows.all(NodeKeyEnd, f"{_OF_SERVICE} ORDER BY key_id", (service_id, tenant_id))
+        return tuple(_plain(row, RevokedKey) for row in rows)
+
+    def proofs(self, tenant_id: TenantId, service_id: str, *, since: Instant) -> tuple[ProofRecord, ...]:
+        rest = f"{_OF_SERVICE} AND measured_at >= ? ORDER BY measured_at"
+        rows = self._rows.all(NodeProof, rest, (service_id, tenant_id, sortable(since)))
+        return tuple(_plain(row, ProofRecord) for row in rows)
+
+    def latest_proof(self, tenant_id: TenantId, service_id: str) -> ProofRecord | None:
+        rest = f"{_OF_SERVICE} ORDER BY measured_at DESC LIMIT 1"
+        row = self._rows.one(NodeProof, rest, (service_id, tenant_id))
+        return None if row is None else _plain(row, ProofRecord)
+
+
+def _plain(row: Struct, kind: type[T]) -> T:
+    """The row without the number of its entry."""
+    return kind(**{name: getattr(row, name) for name in kind.__struct_fields__})

@@ -48,10 +48,10 @@ from assay.ports.registry_store import (
     HeldLease,
     IndexedService,
     LoggedAction,
-    ProofRecord,
-    RegisteredKey,
-    RevokedKey,
-    SwitchFact,
+    NodeKey,
+    NodeKeyEnd,
+    NodeProof,
+    NodeSwitchFact,
     WorkerCounts,
 )
 from assay.ports.request_store import KeptRequest
@@ -168,15 +168,15 @@ TABLES: dict[str, Table] = {
     "claims_turn": _table_of(TakenTurn, "bundle_hash"),
     "claims_evidence": _table_of(EvidenceFact, "sha256"),
     "claims_evidence_content": Table(("tenant_id", "sha256", "content"), ("tenant_id", "sha256"), binary=("content",)),
-    "switch_fact": _table_of(SwitchFact, "service_id", "position"),
+    "switch_fact": _table_of(NodeSwitchFact, "service_id", "position", added=1),
     "service_worker": _table_of(WorkerCounts, "service_id", "worker_id"),
     "service_counter": Table(("tenant_id", "service_id", "name", "number"), ("tenant_id", "service_id", "name")),
     "service_action": _table_of(LoggedAction, "log_id"),
-    "service_key": _table_of(RegisteredKey, "service_id", "key_id"),
-    "service_key_end": _table_of(RevokedKey, "service_id", "key_id"),
+    "service_key": _table_of(NodeKey, "service_id", "key_id", added=1),
+    "service_key_end": _table_of(NodeKeyEnd, "service_id", "key_id", added=1),
     "service_lease": _table_of(HeldLease, "service_id", "instance_id"),
     "service_entry": _table_of(IndexedService, "service_id"),
-    "service_proof": _table_of(ProofRecord, "service_id", "measured_at"),
+    "service_proof": _table_of(NodeProof, "service_id", "measured_at", added=1),
     "tier_change": _table_of(ChangedTier, "subject", "version"),
     "rule_version": _table_of(RecordedRule, "rule_id", "version"),
     "rule_certification": _table_of(CertifiedRule, "sequence_number", "rule_id"),
@@ -214,6 +214,21 @@ TABLES: dict[str, Table] = {
     "desk_pending": _table_of(PendingPower, "ticket_id"),
     "desk_view": _table_of(SavedView, "made_by", "name"),
     "kept_request": _table_of(KeptRequest, "principal_id", "request_key"),
+}
+
+
+# Tables whose rows had no number of an entry in 0.1.0: the kinds of these entries, and what tells rows apart.
+_NUMBERED = {
+    "switch_fact": ("switch.fired", "switch.restored"),
+    "service_key": ("service.key_added",),
+    "service_key_end": ("service.key_revoked",),
+    "service_proof": ("proof.measured",),
+}
+_KEYS = {
+    "switch_fact": ("service_id", "position"),
+    "service_key": ("service_id", "key_id"),
+    "service_key_end": ("service_id", "key_id"),
+    "service_proof": ("service_id", "proof_hash"),
 }
 
 
@@ -263,12 +278,38 @@ class SqlTableStore:
 
     def load(self, table: str, lines: Iterable[bytes]) -> int:
         shape = TABLES[_known(table)]
-        rows = _rows(table, shape, lines)
+        rows = self._numbered(table, _rows(table, shape, lines))
         count = 0
         while some := list(islice(rows, _AT_ONCE)):
             self._session.insert(table, shape.columns, some)
             count += len(some)
         return count
+
+    def _numbered(self, table: str, rows: Iterable[Row]) -> Iterator[Row]:
+        """Rows of older backups get the number of the entry that they follow from; entries are loaded before them."""
+        kinds = _NUMBERED.get(table)
+        if kinds is None:
+            yield from rows
+            return
+        known: dict[tuple[object, ...], int] | None = None
+        for row in rows:
+            if row[-1] is not None:
+                yield row
+                continue
+            if known is None:
+                known = dict(self._numbers(kinds))
+            places = {**dict(zip(TABLES[table].columns, row, strict=True))}
+            yield (*row[:-1], known.get((places["tenant_id"], *(places[name] for name in _KEYS[table]))))
+
+    def _numbers(self, kinds: tuple[str, ...]) -> Iterator[tuple[tuple[object, ...], int]]:
+        for kind in kinds:
+            rows = self._session.query("SELECT tenant_id, sequence_number, text FROM ledger WHERE kind = ?", (kind,))
+            for tenant_id, number, text in rows:
+                body = msgspec.json.decode(text)["body"]
+                place = 2 * body.get("episode", 0) - (kind == "switch.fired")
+                told = {**body, "position": place}
+                keys = next(_KEYS[table] for table, of in _NUMBERED.items() if kind in of)
+                yield (tenant_id, *(told[name] for name in keys)), number
 
 
 def _known(table: str) -> str:

@@ -5,6 +5,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from assay.delivery.rule import RuleSource
+from assay.facts.registry import ProofMeasured
 from assay.flows.delivery.delivery_entry import delivery_entry
 from assay.flows.delivery.query_types import load_queries
 from assay.flows.delivery.rule_rows import load_registry
@@ -17,7 +18,7 @@ from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
-from assay.ports.registry_store import ProofRecord
+from assay.ports.registry_store import NodeProof
 from assay.registry.documents import ProofDocument, render_document
 from assay.registry.proof_scan import RuleFact, prove, scan_texts
 
@@ -84,13 +85,14 @@ def _behind(unit: Unit, tenant_id: TenantId) -> dict[str, list[str]]:
 
 def _keep(unit: Unit, tools: Tools, tenant_id: TenantId, found: ProofDocument, by: PrincipalId, at: Instant) -> None:
     text, service = render_document(found), tools.delivery.service
-    record = ProofRecord(service_id=service, measured_at=at, proof_hash=digest_of(text), text=text.decode())
-    unit.registry.add_proof(tenant_id, record)
-    body = {
-        "service_id": service,
-        "proof_hash": record.proof_hash,
-        "coverage_pct": found.coverage_pct,
-        "rules_certified": found.rules_certified,
-        "measured_by": by,
-    }
-    unit.record(delivery_entry(tenant_id, EntryKind.PROOF_MEASURED, body, at=at))
+    row = NodeProof(
+        service_id=service, measured_at=at, proof_hash=digest_of(text), text=text.decode(), sequence_number=0
+    )
+    body = ProofMeasured(
+        service_id=service,
+        proof_hash=row.proof_hash,
+        coverage_pct=found.coverage_pct,
+        rules_certified=found.rules_certified,
+        measured_by=by,
+    )
+    unit.record(delivery_entry(tenant_id, EntryKind.PROOF_MEASURED, body, at=at), row)

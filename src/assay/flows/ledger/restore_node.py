@@ -31,7 +31,13 @@ _OLDEST_SCHEMA = 14
 
 
 # Tables that later schemas added: an archive of an earlier one has no such member, and the table stays empty.
-ADDED_IN: Mapping[str, int] = {"desk_pending": 16}
+ADDED_IN: Mapping[str, int] = {
+    "desk_pending": 16,
+    "permit": 17,
+    "permit_claim": 17,
+    "permit_report": 17,
+    "permit_end": 17,
+}
 
 
 class BackupSchemaError(BackupError):

@@ -4,7 +4,7 @@ fired -> entry and fact -> RESTORE ticket on the review desk
 """
 
 from assay.flows.registry.registry_entry import switch_entry
-from assay.flows.registry.switch_facts import add_fact, load_switch
+from assay.flows.registry.switch_facts import is_new, load_switch
 from assay.flows.review.open_review import draft_ticket, open_review_in
 from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
@@ -44,7 +44,7 @@ def _find_ticket(unit: Unit, tenant_id: TenantId, drafted: Ticket) -> Ticket | N
 
 def _record(unit: Unit, tenant_id: TenantId, fired: Fired, at: Instant) -> None:
     """People may have said no before: then the firing is on record, and they are asked once more."""
-    if add_fact(unit.registry, tenant_id, fired, at=at):
+    if is_new(unit.registry, tenant_id, fired):
         unit.record(switch_entry(tenant_id, fired, at=at))
     elif load_switch(unit.registry, tenant_id, fired.service_id).fired != fired:
         raise RestoreError(f"firing {fired.episode} of `{fired.service_id}` is on record as another one, or is over")

@@ -27,6 +27,5 @@ def register_key_in(
             raise RevokedKeyError(f"`{key.key_id}` of `{service_id}` was revoked and stays so")
         if known.key.key_id == key.key_id:
             return known.key, False
-    unit.registry.add_key(tenant_id, key)
     unit.record(key_entry(tenant_id, key))
     return key, True

@@ -2,8 +2,9 @@
 
 from msgspec import Raw, Struct
 
+from assay.facts.registry import KeyAdded, KeyRevoked
 from assay.kernel.canonical import canonicalize
-from assay.kernel.ids import KeyId, PrincipalId, TenantId
+from assay.kernel.ids import KeyId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.json_text import JsonValue
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
@@ -12,25 +13,6 @@ from assay.registry.announce import ReceivedAnnounce
 from assay.registry.discover import ServiceEntry
 from assay.registry.tier_change import TierChange
 from assay.registry.trip import Fired, Restored
-
-
-class KeyAddedBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of a `service.key_added` entry."""
-
-    service_id: str
-    key_id: KeyId
-    public_key: str
-    registered_by: PrincipalId
-
-
-class KeyRevokedBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of a `service.key_revoked` entry; `instances` lost the lease that they held by this key."""
-
-    service_id: str
-    key_id: KeyId
-    reason: str
-    revoked_by: PrincipalId
-    instances: tuple[str, ...]
 
 
 class AnnouncedBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -52,13 +34,13 @@ class ListedBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def key_entry(tenant_id: TenantId, key: RegisteredKey) -> Draft:
-    body = KeyAddedBody(service_id=key.service_id, key_id=key.key_id, public_key=key.public_key, registered_by=key.by)
+    body = KeyAdded(service_id=key.service_id, key_id=key.key_id, public_key=key.public_key, registered_by=key.by)
     news: dict[str, JsonValue] = {"service_id": key.service_id, "key_id": key.key_id}
     return _entry(tenant_id, EntryKind.SERVICE_KEY_ADDED, body, key.service_id, news, at=key.registered_at)
 
 
 def revocation_entry(tenant_id: TenantId, revoked: RevokedKey, instances: tuple[str, ...]) -> Draft:
-    body = KeyRevokedBody(
+    body = KeyRevoked(
         service_id=revoked.service_id,
         key_id=revoked.key_id,
         reason=revoked.reason,

@@ -9,7 +9,7 @@ from assay.flows.identity.authenticate import require_session
 from assay.flows.known import get_principal
 from assay.flows.registry.fire_switch import RESTORE_ROLES, fire_switch
 from assay.flows.registry.registry_entry import switch_entry
-from assay.flows.registry.switch_facts import add_fact, load_facts, load_switch
+from assay.flows.registry.switch_facts import is_new, load_facts, load_switch
 from assay.flows.review.answer_review import answer_review
 from assay.flows.review.settle_review import FollowUps
 from assay.flows.tools import Tools
@@ -70,5 +70,5 @@ def open_latch(unit: Unit, ticket: Ticket, settlement: Settlement, answers: tupl
     by = next(one.by for one in answers if one.choice == _RESTORE)
     switch = load_switch(unit.registry, tenant_id, fired.service_id)
     restored = restore(switch, ticket, settlement, get_principal(unit, tenant_id, by), at=at)
-    add_fact(unit.registry, tenant_id, restored, at=at)
-    unit.record(switch_entry(tenant_id, restored, at=at))
+    if is_new(unit.registry, tenant_id, restored):
+        unit.record(switch_entry(tenant_id, restored, at=at))

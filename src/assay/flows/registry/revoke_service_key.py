@@ -21,7 +21,6 @@ def revoke_key_in(unit: Unit, tenant_id: TenantId, end: RevokedKey) -> tuple[Rev
     before = known[key_id].revoked
     if before is not None:
         return before, False
-    unit.registry.revoke_key(tenant_id, end)
     leases = load_leases(unit.registry, tenant_id, service_id)
     lost = tuple(lease.instance_id for lease in leases if lease.key_id == key_id)
     for instance_id in lost:

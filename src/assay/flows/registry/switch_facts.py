@@ -52,15 +52,22 @@ def load_facts(store: RegistryStore, tenant_id: TenantId, service_id: str) -> li
     return [_parsed(row) for row in store.facts(tenant_id, service_id)]
 
 
-def add_fact(store: RegistryStore, tenant_id: TenantId, fact: Fired | Restored, *, at: Instant) -> bool:
-    """Record the fact; False where it was recorded before. One that does not follow is an error."""
+def is_new(store: RegistryStore, tenant_id: TenantId, fact: Fired | Restored) -> bool:
+    """Whether the fact is still to be recorded. One that does not follow is an error."""
     known = load_facts(store, tenant_id, fact.service_id)
     if any(type(one) is type(fact) and one.episode == fact.episode for one in known):
         return False
     follow(Switch(service_id=fact.service_id), [*known, fact])
+    return True
+
+
+def add_fact(store: RegistryStore, tenant_id: TenantId, fact: Fired | Restored, *, at: Instant) -> bool:
+    """Add the fact to the file of a service; False where it is there."""
+    if not is_new(store, tenant_id, fact):
+        return False
     row = SwitchFact(
         service_id=fact.service_id,
-        position=len(known) + 1,
+        position=len(store.facts(tenant_id, fact.service_id)) + 1,
         kind="fired" if isinstance(fact, Fired) else "restored",
         text=canonical_json(fact),
         recorded_at=at,
