@@ -20,8 +20,8 @@ from assay.claims.gate import Gate, GateFacts, standard_gates
 from assay.claims.guardian import BuiltInGuardian, Suspect
 from assay.claims.parse_bundle import check_bundle, parse_bundle
 from assay.claims.policy import DEFAULT_POLICY
+from assay.facts.claims import CLAIMS_SERVICE, BundleContext, ClaimsDecided, received_row
 from assay.flows.claims.backtest_claims import recorded_case
-from assay.flows.claims.claims_entry import CLAIMS_SERVICE, BundleContext, ClaimsDecided, received_row
 from assay.flows.claims.decide_claims import facts_on_record
 from assay.identity.risk import RiskTier
 from assay.kernel.canonical import canonical_json

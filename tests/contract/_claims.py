@@ -3,14 +3,22 @@
 from hashlib import sha256
 
 from assay.kernel.digest import Digest, digest_of
-from assay.kernel.ids import KeyId, PrincipalId
+from assay.kernel.ids import KeyId, PrincipalId, TenantId
 from assay.kernel.instant import Instant
-from assay.ports.claims_store import HeldEvidence, ReceivedBundle, RecordedDecision, ReleasedClaimsPolicy, TakenTurn
+from assay.ports.claims_store import (
+    EvidenceFact,
+    HeldEvidence,
+    ReceivedBundle,
+    RecordedDecision,
+    ReleasedClaimsPolicy,
+    TakenTurn,
+)
 from assay.ports.database import Unit
 from tests.contract._kit import AT
 from tests.contract._records import ACME
+from tests.contract._unchecked import put
 
-__all__ = ["AGENT", "blob", "decided", "fill_claims", "gate_policy", "received", "turn"]
+__all__ = ["AGENT", "blob", "decided", "fill_claims", "gate_policy", "put_evidence", "received", "turn"]
 
 AGENT = PrincipalId("ai:surveyor")
 
@@ -82,11 +90,19 @@ def turn(name: str = "a", *, by: PrincipalId = AGENT, at: Instant = AT, position
     return TakenTurn(bundle_hash=taken, submitted_by=by, position=position, taken_at=at, sequence_number=2)
 
 
+def put_evidence(unit: Unit, tenant_id: TenantId, evidence: HeldEvidence) -> None:
+    """The row and the content, as the flow stores them."""
+    fact = EvidenceFact(**{name: getattr(evidence, name) for name in EvidenceFact.__struct_fields__})
+    put(unit, tenant_id, fact)
+    if evidence.content is not None:
+        unit.claims.add_content(tenant_id, evidence.sha256, evidence.content)
+
+
 def fill_claims(unit: Unit) -> None:
     """One row at least in every table."""
-    unit.claims.release_policy(ACME, gate_policy())
-    unit.claims.add_bundle(ACME, received())
-    unit.claims.add_bundle(ACME, received("b", 2, resumes=digest_of(b"a"), thread="t"))
-    unit.claims.add_decision(ACME, decided())
-    unit.claims.take_turn(ACME, turn())
-    unit.claims.add_evidence(ACME, blob())
+    put(unit, ACME, gate_policy())
+    put(unit, ACME, received())
+    put(unit, ACME, received("b", 2, resumes=digest_of(b"a"), thread="t"))
+    put(unit, ACME, decided())
+    put(unit, ACME, turn())
+    put_evidence(unit, ACME, blob())

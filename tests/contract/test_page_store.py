@@ -18,7 +18,7 @@ def _fill(unit: Unit) -> None:
         put(unit, ACME, answer(f"ans_{number}", place=number * 10))
         about = "ans_1" if number % 2 else None
         unit.delivery.add_signals(ACME, [signal(f"sig_{number}", place=number * 10 + 1, answer_id=about)])
-        unit.claims.add_bundle(ACME, received(f"b{number}", number))
+        put(unit, ACME, received(f"b{number}", number))
     put(unit, _OTHER, answer("ans_x", place=10))
 
 

@@ -25,6 +25,7 @@ from tests.contract._kit import AT, Kit
 from tests.contract._plans import fill, plans_of, require_index, require_narrow
 from tests.contract._records import ACME, later, note
 from tests.contract._truth import FLOOD, KEY_A, contract, hash_of, policy, record, signal, snapshot, state
+from tests.contract._unchecked import unchecked_rows
 
 _Ask = Callable[[SqlTruthStore, SqlTrustStore], object]
 _HASH = hash_of("any")
@@ -210,21 +211,21 @@ def _decide(database: Database, first: int, after: int) -> None:
 
 @pytest.mark.parametrize("counted", [None, 0, 60], ids=["never counted", "counted when empty", "counted when small"])
 def test_what_gates_hold_against_the_ledger_is_found_along_an_index(
-    kit: Kit, database: Database, counted: int | None
+    kit: Kit, unchecked: Database, counted: int | None
 ) -> None:
     """By the bundle or the agent: never by walking what a tenant ever decided, whatever the database counted once.
 
     It counts its rows now and then, and keeps a plan until it does so again.
     """
-    database.write(lambda unit: [unit.record(note(number)) for number in range(counted or 0)])
+    unchecked.write(lambda unit: [unit.record(note(number)) for number in range(counted or 0)])
     if counted is not None:
         kit.force("ANALYZE")
     decided = 0
     for size in (0, 1, 100, 500):
-        _decide(database, decided, size)
+        _decide(unchecked, decided, size)
         decided = size
         for name, ask in _CLAIMS.items():
-            plans = plans_of(database, lambda session, ask=ask: ask(SqlClaimsStore(session)))  # type: ignore[misc]  # bound at once
+            plans = plans_of(unchecked, lambda session, ask=ask: ask(SqlClaimsStore(unchecked_rows(session))))  # type: ignore[misc]  # bound at once
             assert plans
             require_narrow(plans, f"{name}, {size} decisions")
 

@@ -16,12 +16,7 @@ PENDING = frozenset(
     {
         "answer",
         "answer_finding",
-        "claims_bundle",
-        "claims_decision",
-        "claims_evidence",
         "claims_evidence_content",
-        "claims_policy",
-        "claims_turn",
         "coverage",
         "credential",
         "desk_draft",

@@ -16,6 +16,7 @@ from assay.claims.estimate.equivalence import RuleJudge
 from assay.claims.gate import GateRules
 from assay.claims.policy import DEFAULT_POLICY, ClaimsPolicy, Rate, Thresholds, UncertaintyPolicy
 from assay.claims.render_policy import render_policy
+from assay.facts.claims import ClaimsDecided
 from assay.flows.claims.backtest_claims import (
     BacktestPolicy,
     BacktestResult,
@@ -24,7 +25,6 @@ from assay.flows.claims.backtest_claims import (
     recorded_cases,
 )
 from assay.flows.claims.calibrate import LabelledCase
-from assay.flows.claims.claims_entry import ClaimsDecided
 from assay.flows.claims.claims_rows import decided_rows
 from assay.flows.ledger.erase_record import erase_record
 from assay.identity.caller import local_caller

@@ -433,6 +433,8 @@ def test_a_longer_list_of_bundles_asks_the_database_no_more_questions(
         return desk.listed()
 
     desk.gate(desk.document())
+    # Entries that were compared once are in the cache.
+    assert len(listed()) == 1
     one = questions_of(monkeypatch, listed)
     for number in range(3):
         desk.gate(desk.document(id=f"3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c10{number}"))

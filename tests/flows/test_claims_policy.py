@@ -214,16 +214,16 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        ("DELETE FROM claims_policy WHERE version = '2'", "claims.row_missing"),
-        ("UPDATE claims_policy SET signature = 'aa'", "claims.row_differs"),
-        ("UPDATE claims_bundle SET tier = 'PRIVILEGE'", "claims.row_differs"),
-        ("DELETE FROM claims_decision", "claims.row_missing"),
-        ("UPDATE claims_decision SET decision = 'REFUSE'", "claims.row_differs"),
-        ("UPDATE claims_decision SET sequence_number = 1", "claims.row_unrecorded"),
-        ("DELETE FROM claims_turn", "claims.row_missing"),
-        ("UPDATE claims_turn SET submitted_by = 'ai:nobody'", "claims.row_differs"),
-        ("UPDATE claims_turn SET sequence_number = 1", "claims.row_unrecorded"),
-        ("UPDATE claims_evidence SET size = 1", "claims.row_differs"),
+        ("DELETE FROM claims_policy WHERE version = '2'", "ledger.row_missing"),
+        ("UPDATE claims_policy SET signature = 'aa'", "ledger.row_differs"),
+        ("UPDATE claims_bundle SET tier = 'PRIVILEGE'", "ledger.row_differs"),
+        ("DELETE FROM claims_decision", "ledger.row_missing"),
+        ("UPDATE claims_decision SET decision = 'REFUSE'", "ledger.row_differs"),
+        ("UPDATE claims_decision SET sequence_number = 1", "ledger.row_unrecorded"),
+        ("DELETE FROM claims_turn", "ledger.row_missing"),
+        ("UPDATE claims_turn SET submitted_by = 'ai:nobody'", "ledger.row_differs"),
+        ("UPDATE claims_turn SET sequence_number = 1", "ledger.row_unrecorded"),
+        ("UPDATE claims_evidence SET size = 1", "ledger.row_differs"),
     ],
 )
 def test_an_audit_tells_what_was_done_to_the_tables_of_claims(

@@ -1,13 +1,10 @@
 """Policies of the gates, bundles, decisions and evidence in SQL."""
 
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
-
-from msgspec import Struct
 
 from assay.adapters.sql.parts import in_parts, marks
-from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
-from assay.adapters.sql.session import SqlSession
+from assay.adapters.sql.row import sortable
+from assay.adapters.sql.rows import Rows
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
@@ -20,23 +17,10 @@ from assay.ports.claims_store import (
     TakenTurn,
 )
 
-T = TypeVar("T", bound=Struct)
-
-
-def _select(kind: type[Struct], table: str) -> str:
-    return f"SELECT {', '.join(columns_of(kind))} FROM {table}"  # noqa: S608 - our constants
-
-
-_POLICY = _select(ReleasedClaimsPolicy, "claims_policy")
-_BUNDLE = _select(ReceivedBundle, "claims_bundle")
-_DECISION = _select(RecordedDecision, "claims_decision")
-_TURN = _select(TakenTurn, "claims_turn")
-_FACT = _select(EvidenceFact, "claims_evidence")
-_EVIDENCE = f"{_select(HeldEvidence, 'claims_evidence')} LEFT JOIN claims_evidence_content USING (sha256, tenant_id)"
 # As a value and not as a join: one look along the index for each.
 _IS_LAST = (
-    "position = (SELECT max(later.position) FROM claims_decision AS later"
-    " WHERE later.bundle_hash = one.bundle_hash AND later.tenant_id = one.tenant_id)"
+    "AND position = (SELECT max(later.position) FROM claims_decision AS later"
+    " WHERE later.bundle_hash = claims_decision.bundle_hash AND later.tenant_id = claims_decision.tenant_id)"
 )
 _LATEST = "ORDER BY sequence_number DESC LIMIT ?"
 
@@ -44,63 +28,37 @@ _LATEST = "ORDER BY sequence_number DESC LIMIT ?"
 class SqlClaimsStore:
     """Implements `ports.claims_store.ClaimsStore`."""
 
-    def __init__(self, session: SqlSession) -> None:
-        self._session = session
-
-    def release_policy(self, tenant_id: TenantId, policy: ReleasedClaimsPolicy) -> None:
-        verify_row(policy, "policy_hash", "policy_id", "version")
-        what = f"version `{policy.version}` of the policy `{policy.policy_id}`"
-        add_row(self._session, "claims_policy", tenant_id, policy, what)
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._session = rows.session
 
     def policies(self, tenant_id: TenantId) -> tuple[ReleasedClaimsPolicy, ...]:
-        sql = f"{_POLICY} WHERE tenant_id = ? ORDER BY sequence_number"
-        return self._all(sql, (tenant_id,), ReleasedClaimsPolicy)
+        return self._rows.all(ReleasedClaimsPolicy, "WHERE tenant_id = ? ORDER BY sequence_number", (tenant_id,))
 
     def active_policy(self, tenant_id: TenantId) -> ReleasedClaimsPolicy | None:
-        return self._one(f"{_POLICY} WHERE tenant_id = ? {_LATEST}", (tenant_id, 1), ReleasedClaimsPolicy)
-
-    def add_bundle(self, tenant_id: TenantId, bundle: ReceivedBundle) -> None:
-        verify_row(bundle, "bundle_hash", "submitted_by", "thread", "resumes")
-        add_row(self._session, "claims_bundle", tenant_id, bundle, f"the bundle {bundle.bundle_hash}")
+        return self._rows.one(ReleasedClaimsPolicy, f"WHERE tenant_id = ? {_LATEST}", (tenant_id, 1))
 
     def find_bundle(self, tenant_id: TenantId, bundle_hash: Digest) -> ReceivedBundle | None:
-        return self._one(f"{_BUNDLE} WHERE bundle_hash = ? AND tenant_id = ?", (bundle_hash, tenant_id), ReceivedBundle)
+        return self._rows.one(ReceivedBundle, "WHERE bundle_hash = ? AND tenant_id = ?", (bundle_hash, tenant_id))
 
     def find_bundles(self, tenant_id: TenantId, bundle_hashes: Iterable[Digest]) -> tuple[ReceivedBundle, ...]:
-        found: list[ReceivedBundle] = []
-        for part in in_parts(bundle_hashes):
-            sql = f"{_BUNDLE} WHERE bundle_hash IN ({marks(part)}) AND tenant_id = ?"
-            found += self._all(sql, (*part, tenant_id), ReceivedBundle)
-        return tuple(found)
+        return self._rows.among(ReceivedBundle, "bundle_hash", bundle_hashes, tenant_id)
 
     def find_successor(self, tenant_id: TenantId, bundle_hash: Digest) -> ReceivedBundle | None:
-        return self._one(f"{_BUNDLE} WHERE resumes = ? AND tenant_id = ?", (bundle_hash, tenant_id), ReceivedBundle)
-
-    def bundle_log(self, tenant_id: TenantId) -> Iterator[ReceivedBundle]:
-        return self._log(_BUNDLE, tenant_id, ReceivedBundle)
+        return self._rows.one(ReceivedBundle, "WHERE resumes = ? AND tenant_id = ?", (bundle_hash, tenant_id))
 
     def decision_log(self, tenant_id: TenantId) -> Iterator[RecordedDecision]:
-        return self._log(_DECISION, tenant_id, RecordedDecision)
-
-    def turn_log(self, tenant_id: TenantId) -> Iterator[TakenTurn]:
-        return self._log(_TURN, tenant_id, TakenTurn)
-
-    def evidence_log(self, tenant_id: TenantId) -> Iterator[EvidenceFact]:
-        return self._log(_FACT, tenant_id, EvidenceFact)
-
-    def take_turn(self, tenant_id: TenantId, turn: TakenTurn) -> None:
-        verify_row(turn, "bundle_hash", "submitted_by")
-        add_row(self._session, "claims_turn", tenant_id, turn, f"the turn of the bundle {turn.bundle_hash}")
+        return self._rows.stream(RecordedDecision, "WHERE tenant_id = ? ORDER BY sequence_number", (tenant_id,))
 
     def latest_turn(self, tenant_id: TenantId, submitted_by: PrincipalId) -> TakenTurn | None:
-        sql = f"{_TURN} WHERE submitted_by = ? AND tenant_id = ? ORDER BY position DESC LIMIT 1"
-        return self._one(sql, (submitted_by, tenant_id), TakenTurn)
+        rest = "WHERE submitted_by = ? AND tenant_id = ? ORDER BY position DESC LIMIT 1"
+        return self._rows.one(TakenTurn, rest, (submitted_by, tenant_id))
 
     def turn_before(self, tenant_id: TenantId, submitted_by: PrincipalId, since: Instant) -> TakenTurn | None:
         of = "submitted_by = ? AND tenant_id = ?"
         first = f"SELECT min(position) FROM claims_turn WHERE {of} AND taken_at > ?"  # noqa: S608 - our constants
-        sql = f"{_TURN} WHERE {of} AND position < ({first}) ORDER BY position DESC LIMIT 1"
-        return self._one(sql, (submitted_by, tenant_id, submitted_by, tenant_id, sortable(since)), TakenTurn)
+        rest = f"WHERE {of} AND position < ({first}) ORDER BY position DESC LIMIT 1"
+        return self._rows.one(TakenTurn, rest, (submitted_by, tenant_id, submitted_by, tenant_id, sortable(since)))
 
     def logged_turn(self, tenant_id: TenantId, submitted_by: PrincipalId) -> int | None:
         of = "submitted_by = ? AND tenant_id = ?"
@@ -121,21 +79,16 @@ class SqlClaimsStore:
     ) -> tuple[str, ...]:
         named = "" if any_thread else " AND thread IS NULL" if thread is None else " AND thread = ?"
         given = () if any_thread or thread is None else (thread,)
-        rows = self._session.query(
-            f"SELECT tier FROM claims_bundle WHERE submitted_by = ? AND tenant_id = ?{named}"  # noqa: S608 - ours
-            f" AND received_at > ? AND sequence_number < ? {_LATEST}",
+        rows = self._rows.all(
+            ReceivedBundle,
+            f"WHERE submitted_by = ? AND tenant_id = ?{named} AND received_at > ? AND sequence_number < ? {_LATEST}",
             (submitted_by, tenant_id, *given, sortable(since), before, limit),
         )
-        return tuple(str(tier) for (tier,) in reversed(rows))
-
-    def add_decision(self, tenant_id: TenantId, decision: RecordedDecision) -> None:
-        verify_row(decision, "bundle_hash")
-        what = f"decision {decision.position} about the bundle {decision.bundle_hash}"
-        add_row(self._session, "claims_decision", tenant_id, decision, what)
+        return tuple(row.tier for row in reversed(rows))
 
     def decisions(self, tenant_id: TenantId, bundle_hash: Digest) -> tuple[RecordedDecision, ...]:
-        sql = f"{_DECISION} WHERE bundle_hash = ? AND tenant_id = ? ORDER BY position"
-        return self._all(sql, (bundle_hash, tenant_id), RecordedDecision)
+        rest = "WHERE bundle_hash = ? AND tenant_id = ? ORDER BY position"
+        return self._rows.all(RecordedDecision, rest, (bundle_hash, tenant_id))
 
     def logged_decisions(self, tenant_id: TenantId, bundle_hash: Digest) -> int:
         ((number,),) = self._session.query(
@@ -144,23 +97,20 @@ class SqlClaimsStore:
         return int(number)
 
     def latest_decisions(self, tenant_id: TenantId, bundle_hashes: Iterable[Digest]) -> tuple[RecordedDecision, ...]:
-        found: list[RecordedDecision] = []
-        for part in in_parts(bundle_hashes):
-            sql = f"{_DECISION} AS one WHERE bundle_hash IN ({marks(part)}) AND tenant_id = ? AND {_IS_LAST}"
-            found += self._all(sql, (*part, tenant_id), RecordedDecision)
-        return tuple(found)
+        return self._rows.among(RecordedDecision, "bundle_hash", bundle_hashes, tenant_id, _IS_LAST)
 
-    def add_evidence(self, tenant_id: TenantId, evidence: HeldEvidence) -> None:
-        verify_row(evidence, "sha256")
-        fact = EvidenceFact(**{name: getattr(evidence, name) for name in EvidenceFact.__struct_fields__})
-        add_row(self._session, "claims_evidence", tenant_id, fact, f"the evidence {evidence.sha256}")
+    def add_content(self, tenant_id: TenantId, sha256: str, content: bytes) -> None:
         self._session.run(
             "INSERT INTO claims_evidence_content (tenant_id, sha256, content) VALUES (?, ?, ?)",
-            (tenant_id, evidence.sha256, evidence.content),
+            (tenant_id, sha256, content),
         )
 
     def find_evidence(self, tenant_id: TenantId, sha256: str) -> HeldEvidence | None:
-        return self._one(f"{_EVIDENCE} WHERE sha256 = ? AND tenant_id = ?", (sha256, tenant_id), HeldEvidence)
+        fact = self._rows.one(EvidenceFact, "WHERE sha256 = ? AND tenant_id = ?", (sha256, tenant_id))
+        if fact is None:
+            return None
+        content = self.contents(tenant_id, (sha256,)).get(sha256)
+        return HeldEvidence(**{name: getattr(fact, name) for name in fact.__struct_fields__}, content=content)
 
     def evidence_states(self, tenant_id: TenantId, hashes: tuple[str, ...]) -> tuple[dict[str, int], frozenset[str]]:
         sizes: dict[str, int] = {}
@@ -194,14 +144,3 @@ class SqlClaimsStore:
             (tenant_id, sequence_number, tenant_id),
         )
         return bool(erased)
-
-    def _log(self, sql: str, tenant_id: TenantId, kind: type[T]) -> Iterator[T]:
-        rows = self._session.stream(f"{sql} WHERE tenant_id = ? ORDER BY sequence_number", (tenant_id,))
-        return (read_row(row, kind) for row in rows)
-
-    def _all(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> tuple[T, ...]:
-        return tuple(read_row(row, kind) for row in self._session.query(sql, parameters))
-
-    def _one(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> T | None:
-        found = self._all(sql, parameters, kind)
-        return found[0] if found else None

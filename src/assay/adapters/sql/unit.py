@@ -120,7 +120,7 @@ class SqlUnit:
 
     @cached_property
     def claims(self) -> SqlClaimsStore:
-        return SqlClaimsStore(self._session)
+        return SqlClaimsStore(self._rows)
 
     @cached_property
     def permits(self) -> SqlPermitStore:

@@ -14,7 +14,6 @@ from assay.claims.gate import Gate, GateAnswer, GateFacts
 from assay.claims.parse_bundle import parse_bundle
 from assay.claims.policy import ClaimsPolicy, Mode
 from assay.flows.claims.claims_facts import active_policy, asked_of
-from assay.flows.claims.claims_rows import find_received
 from assay.flows.claims.claims_ticket import bundle_about
 from assay.flows.claims.decide_claims import FINAL, GatedClaims, decide_claims, record_decision
 from assay.flows.claims.show_claims import keep_back
@@ -79,7 +78,7 @@ def settle_claims(
     wanted = bundle_about(ticket)
     if wanted is None or not settlement.denied:
         return
-    row = find_received(unit, ticket.tenant_id, wanted)
+    row = unit.claims.find_bundle(ticket.tenant_id, wanted)
     if row is None:
         raise NotFoundError(f"tenant `{ticket.tenant_id}` has no bundle `{wanted}`")
     decisions = asked_of(unit, ticket.tenant_id, wanted)

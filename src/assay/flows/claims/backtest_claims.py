@@ -26,9 +26,10 @@ from assay.claims.bundle import ClaimBundle, GateName, is_full_hash
 from assay.claims.finding import Finding, FindingCode
 from assay.claims.gate import GateFacts, GateRules
 from assay.claims.policy import ClaimsPolicy, policy_hash
+from assay.facts.claims import BundleContext, ClaimsDecided, DecisionFacts
 from assay.flows.claims.calibrate import LabelledCase, parse_lines
-from assay.flows.claims.claims_entry import BundleContext, ClaimsDecided, DecisionFacts
 from assay.flows.claims.claims_facts import active_policy, own_agent
+from assay.flows.claims.claims_rows import read_decision
 from assay.flows.claims.output_claims import cited_clauses
 from assay.flows.claims.policies import read_draft
 from assay.flows.request import Moment, Option, Request, parse_moment
@@ -38,7 +39,7 @@ from assay.identity.risk import RiskTier
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
-from assay.ports.claims_store import ReceivedBundle, RecordedDecision
+from assay.ports.claims_store import ReceivedBundle
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 
@@ -121,7 +122,7 @@ def recorded_cases(
         row = unit.claims.find_bundle(tenant_id, decision.bundle_hash)
         if row is None:
             raise DamagedRecordError(f"expected the bundle of decision {decision.sequence_number}, got none")
-        told = _told(decision)
+        told = read_decision(decision)
         case = recorded_case(row, told, _contents(unit, tenant_id, row), own_agent=agent)
         yield case if latest[decision.bundle_hash] == decision.position else _earlier(case)
 
@@ -134,13 +135,6 @@ def _policy(unit: Unit, tenant_id: TenantId, request: BacktestPolicy) -> ClaimsP
     if request.policy is None:
         return active_policy(unit, tenant_id)
     return read_draft(request.policy)
-
-
-def _told(decision: RecordedDecision) -> ClaimsDecided:
-    try:
-        return msgspec.json.decode(decision.text, type=ClaimsDecided)
-    except msgspec.MsgspecError as error:
-        raise DamagedRecordError(f"entry {decision.sequence_number} is no decision about claims: {error}") from error
 
 
 def _contents(unit: Unit, tenant_id: TenantId, row: ReceivedBundle) -> dict[str, bytes]:

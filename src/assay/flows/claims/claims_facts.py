@@ -21,12 +21,11 @@ from assay.claims.gate import GateFacts, Resumption
 from assay.claims.parse_bundle import parse_bundle
 from assay.claims.policy import DEFAULT_POLICY, ApprovalNeed, ApprovalPolicy, ClaimsPolicy
 from assay.claims.risk import approval_needs
-from assay.flows.claims.claims_entry import AskedTicket, BundleContext, ClaimsDecided
+from assay.facts.claims import AskedTicket, BundleContext, ClaimsDecided
 from assay.flows.claims.claims_rows import (
     Turns,
     decided_rows,
     find_active_policy,
-    find_received,
     load_turns,
     read_claims_policy,
 )
@@ -113,7 +112,7 @@ def active_policy(unit: Unit, tenant_id: TenantId) -> ClaimsPolicy:
 
 def load_case(unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *, at: Instant) -> Case:
     """All that the chain is given about a bundle that was received, at that instant."""
-    row = find_received(unit, tenant_id, wanted)
+    row = unit.claims.find_bundle(tenant_id, wanted)
     if row is None:
         raise NotFoundError(f"tenant `{tenant_id}` has no bundle `{wanted}`")
     bundle = parse_bundle(row.text)

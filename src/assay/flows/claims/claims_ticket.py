@@ -12,7 +12,7 @@ from assay.claims.decide import Outcome
 from assay.claims.passage import Passage
 from assay.claims.policy import ApprovalNeed, ApprovalPolicy
 from assay.claims.risk import highest_tier
-from assay.flows.claims.claims_entry import CLAIMS_SERVICE
+from assay.facts.claims import CLAIMS_SERVICE
 from assay.flows.errors.claims import UnknownApproverError
 from assay.flows.review.open_review import draft_ticket
 from assay.flows.review.shown_text import escape_unseen

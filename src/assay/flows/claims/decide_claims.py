@@ -16,7 +16,7 @@ from assay.claims.finding import Finding, FindingCode
 from assay.claims.gate import Gate, GateAnswer, GateFacts, find_approvals, standard_gates
 from assay.claims.guardian import Guardian, Suspect, ThreatReport
 from assay.claims.policy import ClaimsPolicy
-from assay.flows.claims.claims_entry import (
+from assay.facts.claims import (
     CLAIMS_SERVICE,
     AskedTicket,
     ClaimsDecided,
@@ -33,7 +33,7 @@ from assay.flows.tools import Tools
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
-from assay.ports.claims_store import RecordedDecision, TakenTurn
+from assay.ports.claims_store import RecordedDecision
 from assay.ports.database import Unit
 from assay.review.ticket import Ticket
 
@@ -141,9 +141,6 @@ def record_decision(
         decided_at=outcome.decided_at,
         sequence_number=receipt.sequence_number,
     )
-    unit.claims.add_decision(tenant_id, row)
-    if turn is not UNSET:
-        unit.claims.take_turn(tenant_id, _taken(turn, row))
     for _, ticket in tickets:
         open_review_in(unit, ticket)
     return row, body
@@ -289,16 +286,6 @@ def _turn(case: Case, last: int) -> Turn | UnsetType:
     if case.standing.has_turn or not case.standing.has_room:
         return UNSET
     return Turn(of=case.row.submitted_by, position=last + 1)
-
-
-def _taken(turn: Turn, decision: RecordedDecision) -> TakenTurn:
-    return TakenTurn(
-        bundle_hash=decision.bundle_hash,
-        submitted_by=turn.of,
-        position=turn.position,
-        taken_at=decision.decided_at,
-        sequence_number=decision.sequence_number,
-    )
 
 
 def _used(case: Case, outcome: Outcome) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Annotated
 
-import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from assay.claims.bundle import ClaimBundle, EvidencePointer
@@ -19,7 +18,7 @@ from assay.claims.locate import Place, locate, readable_text, sentences_around
 from assay.claims.passage import Passage, Selector, SupportResult
 from assay.claims.problem import ClaimProblem, ClaimProblemCode
 from assay.claims.support import check_passage
-from assay.flows.claims.claims_entry import evidence_entry
+from assay.facts.claims import evidence_entry
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.claims import EvidenceErasedError, EvidenceSizeError
 from assay.flows.identity.authenticate import confirm, require_credential
@@ -234,10 +233,13 @@ def _mismatch(source: str, content: bytes) -> ClaimProblem:
 def _store(
     unit: Unit, tenant_id: TenantId, hashed: str, content: bytes, *, by: PrincipalId, at: Instant
 ) -> HeldEvidence:
-    draft = HeldEvidence(
-        sha256=hashed, size=len(content), content=content, attached_by=by, attached_at=at, sequence_number=0
+    receipt = unit.record(evidence_entry(tenant_id, hashed, len(content), by=by, at=at))
+    unit.claims.add_content(tenant_id, hashed, content)
+    return HeldEvidence(
+        sha256=hashed,
+        size=len(content),
+        content=content,
+        attached_by=by,
+        attached_at=at,
+        sequence_number=receipt.sequence_number,
     )
-    receipt = unit.record(evidence_entry(tenant_id, draft))
-    held = msgspec.structs.replace(draft, sequence_number=receipt.sequence_number)
-    unit.claims.add_evidence(tenant_id, held)
-    return held

@@ -21,9 +21,8 @@ from assay.claims.gate import GateFacts, standard_gates
 from assay.claims.parse_bundle import BundleFinding, Reading, check_bundle, parse_bundle
 from assay.claims.policy import ClaimsPolicy
 from assay.claims.problem import ClaimProblem, render_claim_problems
-from assay.flows.claims.claims_entry import BundleContext, ClaimsRefused, received_entry, received_row, refused_entry
+from assay.facts.claims import BundleContext, ClaimsRefused, received_entry, received_row, refused_entry
 from assay.flows.claims.claims_facts import Case, active_policy, asked_of, is_case_current, load_new_case
-from assay.flows.claims.claims_rows import find_received
 from assay.flows.claims.claims_ticket import approvers_of
 from assay.flows.claims.decide_claims import (
     FINAL,
@@ -286,8 +285,7 @@ def _decide(tools: Tools, caller: Caller, taken: _Taken, context: BundleContext)
         if case.row.resumes is not None:
             _require_resumable(unit, case.row, principal)
         store_contents(unit, caller.tenant_id, taken.contents, by=principal.id, at=caller.at)
-        receipt = unit.record(entry)
-        unit.claims.add_bundle(caller.tenant_id, replace(case.row, sequence_number=receipt.sequence_number))
+        unit.record(entry)
         last = case.turns.last
         recorded = record_outcome(unit, tools, caller.tenant_id, case, outcome, reports, last_turn=last)
         return told_of(case, recorded, is_new=True)
@@ -352,14 +350,14 @@ def _withdraw(unit: Unit, caller: Caller, wanted: Digest, bundle: ClaimBundle) -
 
 
 def _get_received(unit: Unit, tenant_id: TenantId, wanted: Digest) -> ReceivedBundle:
-    known = find_received(unit, tenant_id, wanted)
+    known = unit.claims.find_bundle(tenant_id, wanted)
     if known is None:
         raise NotFoundError(f"tenant `{tenant_id}` has no bundle `{wanted}`")
     return known
 
 
 def _require_resumable(unit: Unit, row: ReceivedBundle, principal: Principal) -> None:
-    earlier = find_received(unit, principal.tenant_id, row.resumes or Digest(""))
+    earlier = unit.claims.find_bundle(principal.tenant_id, row.resumes or Digest(""))
     if earlier is None or earlier.submitted_by != principal.id:
         raise NotFoundError(f"`{principal.id}` has sent no bundle `{row.resumes}`")
     decisions = asked_of(unit, principal.tenant_id, earlier.bundle_hash)

@@ -16,7 +16,7 @@ from assay.claims.gate import GateFacts, standard_gates
 from assay.claims.parse_bundle import Reading, check_bundle
 from assay.claims.policy import ClaimsPolicy
 from assay.delivery.annotate import GateMark
-from assay.flows.claims.claims_entry import BundleContext, received_entry, received_row
+from assay.facts.claims import BundleContext, received_entry, received_row
 from assay.flows.claims.claims_facts import active_policy, ceiling_of, own_agent
 from assay.flows.claims.output_claims import at_least, cited_clauses
 from assay.flows.tools import Tools
@@ -105,5 +105,4 @@ def hold_output(
     """Record the bundle as the node's own, with the answer that waits for it; people other than the asker judge it."""
     context = BundleContext(asked_by=asked_by, answer_id=answer_id)
     row = received_row(bundle, context, submitted_by=PrincipalId(bundle.origin_agent), thread=None, resumes=None, at=at)
-    receipt = unit.record(received_entry(tenant_id, row))
-    unit.claims.add_bundle(tenant_id, replace(row, sequence_number=receipt.sequence_number))
+    unit.record(received_entry(tenant_id, row, bundle, context))

@@ -21,7 +21,7 @@ from assay.claims.policy import DEFAULT_POLICY, ApprovalNeed, ClaimsPolicy, poli
 from assay.claims.problem import ClaimProblem
 from assay.claims.render_policy import render_policy
 from assay.claims.signed_policy import SignedPolicy, policy_message, split_signed_policy, verify_signed_policy
-from assay.flows.claims.claims_entry import policy_entry
+from assay.facts.claims import policy_entry
 from assay.flows.claims.claims_facts import active_policy, count_approvers, find_unheld, needs_of
 from assay.flows.claims.claims_rows import find_active_policy, read_claims_policy
 from assay.flows.claims.gate_claims import parse_object
@@ -169,7 +169,6 @@ def release_gate_policy(tools: Tools, caller: Caller, request: ReleaseGatePolicy
         draft = _row(policy, signed, key_id, signature, person, caller.at)
         receipt = unit.record(policy_entry(caller.tenant_id, draft))
         row = replace(draft, sequence_number=receipt.sequence_number)
-        unit.claims.release_policy(caller.tenant_id, row)
         return Done(value=PolicyRelease(policy=row, is_new=True, unheld=unheld), receipt=receipt)
 
     return tools.database.write(work)

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from assay.claims.bundle import Decision
 from assay.claims.decide import decided_bundle
 from assay.claims.gate import GateFacts
-from assay.flows.claims.claims_entry import ClaimsDecided
+from assay.facts.claims import ClaimsDecided
 from assay.flows.claims.claims_facts import asked_of
-from assay.flows.claims.claims_rows import decided_rows, find_received, is_asker, verify_listed
+from assay.flows.claims.claims_rows import decided_rows, is_asker
 from assay.flows.claims.decide_claims import FINAL, GatedClaims, recorded_claims
 from assay.flows.errors import NotFoundError
 from assay.flows.known import get_ticket
@@ -116,7 +116,7 @@ def require_party(unit: Unit, caller: Caller, wanted: Digest) -> None:
     """
     if caller.is_local:
         return
-    row, principal = find_received(unit, caller.tenant_id, wanted), caller.principal
+    row, principal = unit.claims.find_bundle(caller.tenant_id, wanted), caller.principal
     is_party = row is not None and (row.submitted_by == principal.id or has_role(principal, (*SEE_ALL, *_TEAMS)))
     if row is None or not is_party or is_asker(row, principal):
         raise NotFoundError(f"tenant `{caller.tenant_id}` has no bundle `{wanted}`")
@@ -126,7 +126,7 @@ def show_claims(
     unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, viewer: Principal | None, at: Instant
 ) -> ClaimsView:
     """A bundle with its decisions, as the viewer may see it; None is the operator of the node's folder."""
-    row = find_received(unit, tenant_id, wanted)
+    row = unit.claims.find_bundle(tenant_id, wanted)
     if row is None:
         raise NotFoundError(f"tenant `{tenant_id}` has no bundle `{wanted}`")
     gated = recorded_claims(unit, tools, tenant_id, wanted, at=at)
@@ -223,9 +223,8 @@ def _list(
 
 
 def _latest(unit: Unit, caller: Caller, rows: Sequence[ReceivedBundle]) -> list[RecordedDecision]:
-    """The latest decision about each bundle that the caller may see; every row is compared with its entry."""
+    """The latest decision about each bundle that the caller may see."""
     latest = unit.claims.latest_decisions(caller.tenant_id, [row.bundle_hash for row in rows])
-    verify_listed(unit, caller.tenant_id, rows, latest)
     return [_seen(unit, caller, one) for one in latest]
 
 

@@ -32,7 +32,7 @@ from assay.delivery.rule import Citation, RuleRef, cite, render_ref
 from assay.delivery.strand import StrandResult
 from assay.delivery.trace import loop_at_delivery, loop_at_query
 from assay.delivery.twowrong import Step, StepKind, verify_steps
-from assay.flows.claims.claims_entry import AskedTicket
+from assay.facts.claims import AskedTicket
 from assay.flows.claims.claims_facts import active_policy
 from assay.flows.claims.decide_claims import decide_claims
 from assay.flows.claims.gate_output import GatedOutput, OutputRules, gate_output, hold_output, load_output_rules

@@ -17,10 +17,9 @@ from msgspec import Meta, Struct
 
 from assay.claims.bundle import Decision
 from assay.claims.decide import Outcome
+from assay.facts.claims import BundleContext
 from assay.facts.permits import claimed_entry, ended_entry, issued_entry, reported_entry
-from assay.flows.claims.claims_entry import BundleContext
 from assay.flows.claims.claims_facts import asked_of
-from assay.flows.claims.claims_rows import find_received
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.permits import (
     EffectUnknownError,
@@ -406,7 +405,7 @@ def settle_effect(unit: Unit, ticket: Ticket, settlement: Settlement, answers: t
 
 def _published_call(unit: Unit, caller: Caller, wanted: Digest) -> ToolCall:
     """The call of a bundle that the caller sent and that is published; anything else is refused."""
-    row = find_received(unit, caller.tenant_id, wanted)
+    row = unit.claims.find_bundle(caller.tenant_id, wanted)
     if row is None or row.submitted_by != caller.principal.id:
         raise NotFoundError(f"`{caller.principal.id}` has sent no bundle `{wanted}`")
     outcome = _outcome(unit, caller.tenant_id, wanted)
@@ -537,7 +536,7 @@ def _view(history: _History, at: Instant) -> PermitView:
 
 
 def _call_text(unit: Unit, tenant_id: TenantId, wanted: Digest) -> str:
-    row = find_received(unit, tenant_id, wanted)
+    row = unit.claims.find_bundle(tenant_id, wanted)
     arguments = () if row is None else msgspec.json.decode(row.context, type=BundleContext).tool_arguments
     return arguments[0] if arguments else ""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec import UNSET
 
-from assay.flows.claims.claims_entry import BundleContext
+from assay.facts.claims import BundleContext
 from assay.flows.claims.claims_ticket import bundle_about
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId, TicketId

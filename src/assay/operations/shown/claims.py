@@ -11,9 +11,9 @@ from assay.claims.estimate.estimate import Estimate
 from assay.claims.finding import Finding, FindingCode
 from assay.claims.oversight.reviewers import Interval, ReviewerFigures
 from assay.claims.policy import ApprovalNeed
+from assay.facts.claims import AskedTicket, ClaimsDecided
 from assay.flows.claims.backtest_claims import BacktestResult
 from assay.flows.claims.calibrate import Calibrated, ConformalSets
-from assay.flows.claims.claims_entry import AskedTicket, ClaimsDecided
 from assay.flows.claims.decide_claims import GatedClaims
 from assay.flows.claims.evidence import AttachedEvidence, QuoteChecked
 from assay.flows.claims.oversight import Oversight
