@@ -275,6 +275,35 @@ def test_an_approved_password_is_still_known_to_its_maker(offices: Office) -> No
     assert offices.approve_deletion("user:otto", ticket, password="a password of my own") is Decision.PUBLISH
 
 
+_LAX = """
+id: lax
+version: "1"
+approvals:
+  by_tier:
+    DELETE: [{role: operator, people: 1}]
+    PRIVILEGE: [{role: operator, people: 1}]
+"""
+
+
+def test_nobody_loosens_the_gates_alone(office: Office) -> None:
+    """A policy by which one's own role approves deletions, or by which nothing is held back, needs somebody else."""
+    for text in (_LAX, 'id: lax\nversion: "2"\nmode: audit_only\n'):
+        refused = _code(partial(office.act, ADA, "gate_policy.release", document=text))
+        assert refused == "identity.second_administrator"
+    stricter = office.act(ADA, "gate_policy.release", document='id: strict\nversion: "1"\nthreat_above: 0.5\n')
+    assert stricter.waiting is None
+    assert not office.published()
+
+
+def test_a_looser_policy_waits_for_an_administrator(offices: Office) -> None:
+    asked = offices.act(ADA, "gate_policy.release", document=_LAX)
+    assert offices.deletion().eligible_roles == ("ops_team",)
+    assert _code(lambda: offices.answer_as(ADA, asked.waiting)) == "review.own_request"
+    offices.answer_as(BOB, asked.waiting)
+    assert offices.deletion().eligible_roles == ("operator",)
+    assert audit_ledger(offices.tools, TENANT, full=True).holds
+
+
 def test_a_role_counts_for_no_ticket_that_was_open_before(offices: Office) -> None:
     """Whoever granted it: also where two administrators agreed."""
     ticket = offices.deletion()

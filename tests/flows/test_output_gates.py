@@ -25,6 +25,7 @@ from assay.flows.registry.fire_switch import fire_switch
 from assay.flows.review.show_queue import page_queue
 from assay.flows.review.show_ticket import ListTickets, tickets
 from assay.flows.truth.show_truth import show_truth
+from assay.identity.caller import local_caller
 from assay.identity.principal import PrincipalChange
 from assay.identity.risk import RiskTier
 from assay.kernel.digest import Digest
@@ -178,7 +179,7 @@ def test_an_answer_that_deletes_waits_for_the_operations_team(node: Delivery) ->
 
 
 def _release(node: Delivery, policy: str) -> None:
-    caller = caller_of(node.tools, node.olga, at=node.desk.at(minutes=2))
+    caller = local_caller(TENANT, at=node.desk.at(minutes=2))
     release_gate_policy(node.tools, caller, ReleaseGatePolicy(document=policy))
 
 

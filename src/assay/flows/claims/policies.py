@@ -18,16 +18,17 @@ from assay.claims.parse_bundle import check_bundle
 from assay.claims.parse_policy import check_policy as read_policy
 from assay.claims.parse_policy import parse_policy
 from assay.claims.policy import DEFAULT_POLICY, ApprovalNeed, ClaimsPolicy, policy_hash
+from assay.claims.policy_change import find_loosened
 from assay.claims.problem import ClaimProblem
 from assay.claims.render_policy import render_policy
 from assay.claims.signed_policy import SignedPolicy, policy_message, split_signed_policy, verify_signed_policy
-from assay.facts.claims import policy_entry
 from assay.flows.claims.claims_facts import active_policy, count_approvers, find_unheld, needs_of
 from assay.flows.claims.claims_rows import find_active_policy, read_claims_policy
 from assay.flows.claims.gate_claims import parse_object
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.claims import PolicyReleasedError
 from assay.flows.identity.authenticate import confirm
+from assay.flows.identity.duties import ReleasePolicy, amend_power_in
 from assay.flows.ledger.own_keys import own_key_ring_in
 from assay.flows.request import Done, Option, Page, Paged, Request, cut, read_number
 from assay.flows.tools import Tools
@@ -35,7 +36,7 @@ from assay.identity.caller import Caller
 from assay.identity.principal import Principal
 from assay.identity.risk import RiskTier
 from assay.kernel.digest import Digest
-from assay.kernel.ids import KeyId, PrincipalId
+from assay.kernel.ids import KeyId, PrincipalId, TicketId
 from assay.kernel.instant import Instant
 from assay.kernel.key import KeyPurpose
 from assay.ports.claims_store import ReleasedClaimsPolicy
@@ -95,12 +96,14 @@ class ListApprovers(Request, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class PolicyRelease(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The policy in force; `is_new` is false where this very document is in force already.
 
-    `unheld` are the roles that too few people hold for what it asks of them, with how many are missing.
+    `unheld` are the roles that too few people hold for what it asks of them, with how many are missing. With `waiting`,
+    it comes into force when the ticket of that id is approved.
     """
 
     policy: ReleasedClaimsPolicy
     is_new: bool
     unheld: tuple[ApprovalNeed, ...] = ()
+    waiting: TicketId | None = None
 
 
 class GatePolicyView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -151,7 +154,8 @@ def release_gate_policy(tools: Tools, caller: Caller, request: ReleaseGatePolicy
     """Put a policy of the gates into force, in an operator's own session: it changes what every agent may do.
 
     A signature in the text must be by a trust anchor or by this node; a text without one is signed by the node's review
-    key, which vouches for the person whose session this is. An id and version are released once.
+    key, which vouches for the person whose session this is. An id and version are released once. A policy that
+    lets more pass than the one in force waits for an administrator's approval (`waiting`).
     """
     signed = split_signed_policy(request.document)
     policy = read_claims_policy(signed.document)
@@ -167,8 +171,12 @@ def release_gate_policy(tools: Tools, caller: Caller, request: ReleaseGatePolicy
             done = _again(known, signed, unit.claims.active_policy(caller.tenant_id))
             return Done(value=replace(done, unheld=unheld), is_new=False)
         draft = _row(policy, signed, key_id, signature, person, caller.at)
-        receipt = unit.record(policy_entry(caller.tenant_id, draft))
-        row = replace(draft, sequence_number=receipt.sequence_number)
+        loosened = find_loosened(active_policy(unit, caller.tenant_id), policy)
+        wanted = ReleasePolicy(tenant_id=caller.tenant_id, policy=draft, loosened=loosened)
+        amended = amend_power_in(unit, tools, caller, wanted)
+        if amended.waiting is not None:
+            return Done(value=PolicyRelease(policy=draft, is_new=True, unheld=unheld, waiting=amended.waiting))
+        row, receipt = amended.made
         return Done(value=PolicyRelease(policy=row, is_new=True, unheld=unheld), receipt=receipt)
 
     return tools.database.write(work)

@@ -14,6 +14,8 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from assay.facts.claims import policy_entry
+from assay.flows.errors.claims import PolicyReleasedError
 from assay.flows.errors.identity import (
     CredentialEndedError,
     CredentialExistsError,
@@ -60,6 +62,8 @@ from assay.kernel.canonical import canonical_json
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant, render_instant
+from assay.kernel.ledger import Receipt
+from assay.ports.claims_store import ReleasedClaimsPolicy
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.desk_store import PendingPower
@@ -214,7 +218,39 @@ class AddSigner(_Amendment, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return record
 
 
-Amendment = AddPerson | Amend | SetSecret | IssueSecret | AddSigner
+class ReleasePolicy(_Amendment, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="gate_policy.release"):
+    """A policy of the gates that lets more pass than the one in force; it is nobody's own, so nobody alone releases it.
+
+    The number of its row is the one of the entry that will record it.
+    """
+
+    tenant_id: TenantId
+    policy: ReleasedClaimsPolicy
+    loosened: tuple[str, ...]
+
+    @property
+    def subject(self) -> PrincipalId | None:
+        return None
+
+    def powers(self, _unit: Unit) -> tuple[str, ...]:
+        return tuple(f"gate_policy:{name}" for name in self.loosened)
+
+    def shown(self) -> dict[str, Any]:
+        one = self.policy
+        named = {"policy_id": one.policy_id, "version": one.version, "policy_hash": one.policy_hash}
+        return {**named, "document": one.document}
+
+    def apply(self, unit: Unit, _granted: Granted | UnsetType, at: Instant) -> tuple[ReleasedClaimsPolicy, Receipt]:
+        draft = replace(self.policy, released_at=at)
+        released = {(one.policy_id, one.version) for one in unit.claims.policies(self.tenant_id)}
+        if (draft.policy_id, draft.version) in released:
+            raise PolicyReleasedError(f"version `{draft.version}` of `{draft.policy_id}` was released meanwhile")
+        receipt = unit.record(policy_entry(self.tenant_id, draft))
+        row = replace(draft, sequence_number=receipt.sequence_number)
+        return row, receipt
+
+
+Amendment = AddPerson | Amend | SetSecret | IssueSecret | AddSigner | ReleasePolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +284,7 @@ def amend_power_in(unit: Unit, tools: Tools, caller: Caller, amendment: Amendmen
         return Amended(made=amendment.apply(unit, inherited, caller.at), granted=inherited)
     if not powers:
         return Amended(made=amendment.apply(unit, UNSET, caller.at))
-    if amendment.subject in stands_for(unit, asker, asker.roles):
+    if amendment.subject is not None and amendment.subject in stands_for(unit, asker, asker.roles):
         raise OwnPowerError(
             f"`{asker.id}` would widen their own power by `{', '.join(powers)}`: another administrator asks for it,"
             f" or the operator of the node's folder runs `assay principal amend {amendment.subject}`"
@@ -277,6 +313,10 @@ def _inherited(unit: Unit, person: Principal, powers: Sequence[str]) -> Granted 
 
 def _require_alone(unit: Unit, asker: Principal, amendment: Amendment, powers: Sequence[str], at: Instant) -> None:
     """Raise unless the only administrator may do this alone: grant power to others, and nothing else."""
+    if amendment.subject is None:
+        raise SecondAdministratorError(
+            f"expected a second administrator to approve `{', '.join(powers)}`, got none: {_REMEDY}"
+        )
     removed = _removed_by(unit, asker, at)
     if removed is not None:
         raise SecondAdministratorError(
@@ -295,7 +335,7 @@ _REMEDY = "the operator of the node's folder does it there, or adds a second adm
 
 def _is_own_making(unit: Unit, asker: Principal, amendment: Amendment) -> bool:
     """Whether the asker takes over nobody: the principal is new, has no power, or all that it has from the asker."""
-    known = unit.identity.find_principal(asker.tenant_id, amendment.subject)
+    known = None if amendment.subject is None else unit.identity.find_principal(asker.tenant_id, amendment.subject)
     if known is None:
         return True
     history = unit.identity.principal_history(asker.tenant_id, known.id)
@@ -335,12 +375,12 @@ def _ask(
     }
     draft = TicketDraft(
         kind=TicketKind.POWER_CHANGE,
-        title=f"{asker.id} asks for more power for {amendment.subject}: {', '.join(powers)}"[:300],
+        title=f"{asker.id} asks for more power for {amendment.subject or 'agents'}: {', '.join(powers)}"[:300],
         shown=canonical_json(shown),
         eligible_roles=(_ADMIN,),
         opened_by=asker.id,
         requested_by=asker.id,
-        about=f"power:{amendment.subject}"[:500],
+        about=f"power:{amendment.subject or amendment.__struct_config__.tag}"[:500],
         due_at=Instant(caller.at + DECIDE_WITHIN),
     )
     ticket = draft_ticket(tools, caller.tenant_id, draft, at=caller.at)
@@ -350,7 +390,7 @@ def _ask(
 
 
 class _Shown(Struct, frozen=True, kw_only=True):
-    subject: PrincipalId
+    subject: PrincipalId | None
     powers: tuple[str, ...]
     asked_by: PrincipalId
     amendment_hash: str

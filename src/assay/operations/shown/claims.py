@@ -21,6 +21,7 @@ from assay.flows.claims.policies import ApproversView, GatePolicyView, PolicyChe
 from assay.flows.claims.show_claims import ClaimsView, ListedClaims
 from assay.flows.request import BulkLine
 from assay.kernel.instant import render_instant
+from assay.operations.shown.identity import waits
 from assay.operations.shown.text import columns, plain
 
 _SAYS = 72
@@ -127,6 +128,8 @@ def quote_text(found: QuoteChecked) -> str:
 
 
 def released_text(done: PolicyRelease) -> str:
+    if done.waiting is not None:
+        return f"asked for {done.policy.policy_id} {done.policy.version}; {waits(done.waiting)}"
     one, words = done.policy, "in force" if done.is_new else "was released before"
     return f"{words}: {one.policy_id} {one.version}, {one.policy_hash}, entry {one.sequence_number}"
 
