@@ -236,7 +236,7 @@ ROOMS = (
         title="Permits",
         commands=("permit",),
         routes=("/api/v1/permits",),
-        errors=("permit", "mandate"),
+        errors=("guard", "mandate", "permit"),
         beside=("claims",),
     ),
     Room(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from assay.surfaces.client import AsyncClient, Client, ProblemError
     from assay.surfaces.fleet import AsyncFleet, Fleet
     from assay.surfaces.gating import Claimed, HeldBackError, claimed, gate
+    from assay.surfaces.guard import Guard, NothingHappened, NotRun, Refused, Waiting, guard
     from assay.surfaces.signing import SignedRequests
 
 __all__ = [
@@ -35,20 +36,26 @@ __all__ = [
     "Client",
     "Error",
     "Fleet",
+    "Guard",
     "HeldBackError",
     "InvalidQuestionError",
     "Node",
+    "NotRun",
+    "NothingHappened",
     "PrincipalChange",
     "ProblemError",
     "QueueFilter",
+    "Refused",
     "Reply",
     "RiskTier",
     "SignedRequests",
     "Strands",
+    "Waiting",
     "__version__",
     "attach",
     "claimed",
     "gate",
+    "guard",
     "open",
     "open_async",
     "parse_report",
@@ -75,6 +82,7 @@ _HOMES = {
     "surfaces.client": ("AsyncClient", "Client", "ProblemError"),
     "surfaces.fleet": ("AsyncFleet", "Fleet"),
     "surfaces.gating": ("Claimed", "HeldBackError", "claimed", "gate"),
+    "surfaces.guard": ("Guard", "NotRun", "NothingHappened", "Refused", "Waiting", "guard"),
     "surfaces.signing": ("SignedRequests",),
 }
 

@@ -851,9 +851,12 @@ class Calls:
         decision: str | None = None,
         agent: str | None = None,
         tier: RiskTier | str | None = None,
+        bundle_id: str | None = None,
     ) -> Iterator[ListedClaims]:
         """List bundles with their decisions, the newest first; without a role that may see all, one's own."""
-        return self._walk("claims.list", drop_absent(limit=limit, decision=decision, agent=agent, tier=tier))
+        return self._walk(
+            "claims.list", drop_absent(limit=limit, decision=decision, agent=agent, tier=tier, bundle_id=bundle_id)
+        )
 
     def claim(self, bundle_hash: str) -> ClaimsView:
         """Show a bundle with every decision about it: to its agent, and to those who may see the claims of others."""

@@ -24,11 +24,12 @@ class PageStore(Protocol):
         *,
         submitted_by: PrincipalId | None = None,
         tier: str | None = None,
+        bundle_id: str | None = None,
         decisions: tuple[str, ...] = (),
         before: int | None = None,
         limit: int,
     ) -> tuple[ReceivedBundle, ...]:
-        """Bundles of one principal, of one tier, or whose latest decision is one of these."""
+        """Bundles of one principal, of one tier, with one id, or whose latest decision is one of these."""
         ...
 
     def root_causes(

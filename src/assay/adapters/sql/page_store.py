@@ -45,11 +45,12 @@ class SqlPageStore:
         *,
         submitted_by: PrincipalId | None = None,
         tier: str | None = None,
+        bundle_id: str | None = None,
         decisions: tuple[str, ...] = (),
         before: int | None = None,
         limit: int,
     ) -> tuple[ReceivedBundle, ...]:
-        chosen = {"submitted_by = ?": submitted_by, "tier = ?": tier}
+        chosen = {"bundle_id = ?": bundle_id, "submitted_by = ?": submitted_by, "tier = ?": tier}
         conditions = [sql for sql, value in chosen.items() if value is not None]
         given: list[object] = [value for value in chosen.values() if value is not None]
         if decisions:

@@ -56,6 +56,7 @@ class ListClaims(Paged, frozen=True, kw_only=True, forbid_unknown_fields=True):
         PrincipalName | None, Meta(description="Only bundles of this principal."), Option(metavar="ID")
     ] = None
     tier: Annotated[RiskTier | None, Meta(description="Only bundles whose highest tier this is.")] = None
+    bundle_id: Annotated[str | None, Meta(description="Only bundles with this id.")] = None
 
 
 class ShowClaim(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -209,6 +210,7 @@ def _list(
             caller.tenant_id,
             submitted_by=agent,
             tier=None if request.tier is None else request.tier.value,
+            bundle_id=request.bundle_id,
             decisions=among,
             before=before,
             limit=request.limit + 1,
