@@ -51,8 +51,7 @@ class House:
     def approve(self, ticket: str, choice: str = "approve") -> None:
         (seen,) = [one["shown_hash"] for one in self.tickets() if one["id"] == ticket]
         arguments = ("review", "answer", ticket, choice, "--seen", seen, "--reason", "looked at it")
-        arguments += ("--session", self.session)
-        done = run_cli("--home", str(self.home), *arguments)
+        done = run_cli("--home", str(self.home), *arguments, "--session", self.session)
         assert done.returncode == 0, done.stderr
 
     def child(self, run: str, file: Path, at: str = "-", tier: str = "MODIFY") -> str:
