@@ -35,12 +35,13 @@ class Projected:
 
     Content that an entry only commits to (a document by its hash) is replaced by `seal` before rows are compared; the
     fact then gives sealed rows, and `unit.record` is handed the whole ones. Where rows are deleted or replaced by
-    later entries, `fold` says which remain.
+    later entries, `fold` says which remain, given entries of the kinds `folds` (all kinds where it is empty).
     """
 
     row: type[Struct] | None
     seal: Callable[[Any], Struct] | None = None
     fold: Fold | None = None
+    folds: tuple[EntryKind, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Folded:
 
     row: type[Struct] | None
     fold: Fold | None = None
+    folds: tuple[EntryKind, ...] = ()
     seal: Callable[[Any], Struct] | None = None
 
 
@@ -66,6 +68,7 @@ class Content:
     committed: str
     row: type[Struct] | None = None
     fold: Fold | None = None
+    folds: tuple[EntryKind, ...] = ()
     seal: Callable[[Any], Struct] | None = None
 
 

@@ -73,7 +73,14 @@ class LedgerStore(Protocol):
         """The entries that one request wrote, in order."""
         ...
 
-    def entries(self, tenant_id: TenantId, *, first: int = 1, last: int | None = None) -> Iterator[StoredEntry]:
+    def entries(
+        self,
+        tenant_id: TenantId,
+        *,
+        first: int = 1,
+        last: int | None = None,
+        kinds: Iterable[EntryKind] | None = None,
+    ) -> Iterator[StoredEntry]:
         """In order, streamed; what is missing is simply not there, and finding that out is the auditor's work."""
         ...
 

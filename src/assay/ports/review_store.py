@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
+from msgspec import Struct
+
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.review.act import Priority
@@ -27,6 +29,45 @@ class PlacedTicket(NamedTuple):
 
     place: str
     ticket: Ticket
+
+
+class TicketRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row of `ticket`: `record` is the JSON of the `Ticket`, `position` counts 1, 2, 3 … of the tenant."""
+
+    ticket_id: TicketId
+    position: int
+    kind: TicketKind
+    opened_at: Instant
+    record: str
+    about: str | None
+
+
+class AnswerRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row of `answer`: `record` is the JSON of the `Answer`, `position` counts 1, 2, 3 … of the ticket."""
+
+    ticket_id: TicketId
+    position: int
+    answered_by: PrincipalId
+    record: str
+
+
+class SettlementRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row of `settlement`: `record` is the JSON of the `Settlement`."""
+
+    ticket_id: TicketId
+    record: str
+
+
+class TicketPlace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row of `ticket_place`: where the ticket is in the queue, by its latest priority; `is_open` is 1 or 0."""
+
+    ticket_id: TicketId
+    position: int
+    kind: TicketKind
+    about: str | None
+    is_open: int
+    place: str
+    due_at: Instant | None
 
 
 class ReviewStore(Protocol):

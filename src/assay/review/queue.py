@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from assay.kernel.ids import PrincipalId
+from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.instant import Instant
 from assay.review.act import Priority
 from assay.review.escalate import Stage
@@ -78,8 +78,12 @@ def place_in_queue(ticket: Ticket, priority: Priority) -> str:
 
     Priority, then what is due soonest, then what waits longest. Stores keep it, so that a page is read in its order.
     """
-    is_endless, ends_at = ticket.due_at is None, ticket.due_at or ticket.opened_at
-    return f"{priority.rank}{is_endless:d} {_fixed(ends_at)} {_fixed(ticket.opened_at)} {ticket.id}"
+    return place_of(ticket.id, ticket.opened_at, ticket.due_at, priority)
+
+
+def place_of(ticket_id: TicketId, opened_at: Instant, due_at: Instant | None, priority: Priority) -> str:
+    """The same of what an entry says of a ticket."""
+    return f"{priority.rank}{due_at is None:d} {_fixed(due_at or opened_at)} {_fixed(opened_at)} {ticket_id}"
 
 
 def _fixed(instant: Instant) -> str:

@@ -97,8 +97,18 @@ class SqlLedgerStore:
         sql = f"{_ENTRIES} WHERE trace_id = ? AND tenant_id = ? ORDER BY sequence_number"
         return tuple(map(_entry, self._session.query(sql, (trace_id, tenant_id))))
 
-    def entries(self, tenant_id: TenantId, *, first: int = 1, last: int | None = None) -> Iterator[StoredEntry]:
-        condition, parameters = "tenant_id = ? AND sequence_number >= ?", [tenant_id, first]
+    def entries(
+        self,
+        tenant_id: TenantId,
+        *,
+        first: int = 1,
+        last: int | None = None,
+        kinds: Iterable[EntryKind] | None = None,
+    ) -> Iterator[StoredEntry]:
+        condition, parameters = "tenant_id = ? AND sequence_number >= ?", list[object]((tenant_id, first))
+        if kinds is not None:
+            wanted = tuple(kind.value for kind in kinds)
+            condition, parameters = f"{condition} AND kind IN ({marks(wanted)})", [*parameters, *wanted]
         if last is not None:
             condition, parameters = f"{condition} AND sequence_number <= ?", [*parameters, last]
         return map(_entry, self._session.stream(f"{_ENTRIES} WHERE {condition} ORDER BY sequence_number", parameters))

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import MsgspecError, Struct
 from msgspec.msgpack import Encoder
 from msgspec.structs import astuple, replace
 
@@ -240,7 +240,7 @@ def _sealed(row: Row, kind: type[Struct], seal: Callable[[Any], Struct]) -> Row:
     """A row that cannot be read is left as it is: it equals no sealed row."""
     try:
         return stored_columns(seal(read_row(row, kind)))
-    except Error:
+    except (Error, MsgspecError):
         return row
 
 

@@ -172,12 +172,15 @@ def _fold_tables(unit: Unit, part: Part) -> Done:
     """Both sides in one state, since rows that are replaced do not say of which entries they are."""
     tables = [(name, PROJECTOR.tables[name]) for name in part.tables]
     folds = {name: fold for name, table in tables if (fold := _fold_of(table)) is not None}
+    kinds = {name: _kinds_of(table) for name, table in tables}
+    wanted = frozenset().union(*kinds.values()) if all(kinds.values()) else None
     states: dict[str, dict[Any, Struct]] = {name: {} for name in folds}
-    for stored in unit.ledger.entries(part.tenant_id):
+    for stored in unit.ledger.entries(part.tenant_id, kinds=wanted):
         entry = read_entry(stored.text)
         try:
             for name, fold in folds.items():
-                fold(states[name], entry)
+                if not kinds[name] or entry.kind in kinds[name]:
+                    fold(states[name], entry)
         except (Error, KeyError, ValueError) as error:
             # A sound node writes no entry that its folds cannot take.
             return Done(part, Fault("ledger.body", f"entry {entry.sequence_number}: {error}", entry.sequence_number))
@@ -219,12 +222,17 @@ def check_sample(unit: Unit, tenant_id: TenantId, count: int, seed: bytes) -> in
     return compared
 
 
+def _kinds_of(table: Table) -> frozenset[EntryKind]:
+    """The kinds of entries that change a table; none for all."""
+    return frozenset(table.form.folds if isinstance(table.form, Projected | Folded | Content) else ())
+
+
 def find_wrong_row(unit: Unit, part: Part) -> Fault | None:
     """Name the first row of a table whose sum differs; a second pass over this table alone."""
     [name] = part.tables
     kind = _row_type(name)
-    kinds = {fact.kind.value for fact in PROJECTOR.facts.values() if kind in fact.into}
-    entries = (one for one in unit.ledger.entries(part.tenant_id, last=part.last) if one.kind in kinds)
+    kinds = [fact.kind for fact in PROJECTOR.facts.values() if kind in fact.into]
+    entries = unit.ledger.entries(part.tenant_id, last=part.last, kinds=kinds)
     expected = ((one.sequence_number, _projected(unit, kind, one)) for one in entries)
     stored = (
         (number, sorted(row for _, row in rows))
