@@ -17,7 +17,7 @@ from tests.contract._access import fill_access
 from tests.contract._claims import fill_claims
 from tests.contract._delivery import fill_delivery
 from tests.contract._desk import fill_desk
-from tests.contract._index import pages, segment
+from tests.contract._index import pages, record_segment, segment
 from tests.contract._kit import Kit, PostgresKit, refused
 from tests.contract._model import fill_models
 from tests.contract._records import (
@@ -161,7 +161,7 @@ def _fill(database: Database) -> None:
         fill_permits(unit)
         fill_desk(unit)
         fill_access(unit)
-        unit.index.add_segment(ACME, segment(), pages())
+        record_segment(unit, segment(), pages())
         unit.requests.begin(ACME, kept())
 
     database.write(work)

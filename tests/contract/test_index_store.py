@@ -3,17 +3,19 @@
 import pytest
 
 from assay.ports.database import Database, Unit
-from tests.contract._index import pages, segment
+from tests.contract._index import pages, record_segment, segment
 from tests.contract._kit import refused
-from tests.contract._records import ACME, GLOBEX
+from tests.contract._records import ACME, GLOBEX, note
 
 _SECOND = segment(20, first=9, last=19, previous=9)
 
 
 @pytest.fixture
 def indexed(database: Database) -> Database:
-    database.write(lambda unit: unit.index.add_segment(ACME, segment(), pages()))
-    database.write(lambda unit: unit.index.add_segment(ACME, _SECOND, pages(20)[:1]))
+    database.write(lambda unit: [unit.record(note(number)) for number in range(8)])
+    assert database.write(lambda unit: record_segment(unit, segment(), pages())) == segment().sequence_number
+    database.write(lambda unit: [unit.record(note(number)) for number in range(10)])
+    assert database.write(lambda unit: record_segment(unit, _SECOND, pages(20)[:1])) == _SECOND.sequence_number
     return database
 
 
@@ -56,5 +58,5 @@ def test_pages_and_their_roots_come_in_order(indexed: Database) -> None:
 def test_no_stretch_is_indexed_twice(indexed: Database) -> None:
     for again in (segment(), segment(21, first=9, last=19, previous=9)):
         with refused("store.conflict"):
-            indexed.write(lambda unit, again=again: unit.index.add_segment(ACME, again, ()))  # type: ignore[misc]  # bound at once
+            indexed.write(lambda unit, again=again: record_segment(unit, again, ()))  # type: ignore[misc]  # bound at once
     assert indexed.read(lambda unit: len(unit.index.segments(ACME))) == 2

@@ -1,11 +1,86 @@
 """The ledger itself, its indexes, keys, transcripts, erasable values and events."""
 
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
 from assay.facts.kinds import Chain, Content, Fact, Folded, Projected, Table, Transient
+from assay.kernel.commitment import COMMITMENT_KEY, commit
+from assay.kernel.entry import Entry
+from assay.kernel.ids import PrincipalId
+from assay.kernel.key import Endorsement, Retirement
+from assay.kernel.ledger import EntryKind
+from assay.kernel.term_index import Seal
 from assay.ports.index_store import IndexPage, IndexSegment
-from assay.ports.ledger_store import StoredEntry
+from assay.ports.key_store import KeyFactRow
+from assay.ports.ledger_store import DisclosureRow, StoredEntry
 from assay.ports.request_store import KeptRequest
 
-FACTS: tuple[Fact, ...] = ()
+
+class Erasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was erased, by whom and why; this is the body of the entry that records it."""
+
+    sequence_number: int
+    pointers: tuple[str, ...]
+    erased_by: PrincipalId
+    reason: str
+
+
+def _segment_rows(entry: Entry, seal: Seal) -> Iterator[IndexSegment]:
+    yield IndexSegment(
+        sequence_number=entry.sequence_number,
+        first=seal.first,
+        last=seal.last,
+        leaves=seal.leaves,
+        root=seal.root,
+        previous=seal.previous,
+    )
+
+
+def _fold_keys(rows: MutableMapping[Any, Any], entry: Entry) -> None:
+    is_added = entry.kind is EntryKind.KEY_ADDED
+    fact = msgspec.json.decode(entry.body, type=Endorsement if is_added else Retirement)
+    rows[entry.sequence_number] = KeyFactRow(
+        kind="endorsement" if is_added else "retirement",
+        sequence_number=entry.sequence_number,
+        record=msgspec.json.encode(fact).decode(),
+    )
+
+
+def _sealed_key(row: KeyFactRow) -> KeyFactRow:
+    kind = Endorsement if row.kind == "endorsement" else Retirement
+    return replace(row, record=msgspec.json.encode(msgspec.json.decode(row.record, type=kind)).decode())
+
+
+def disclosed_rows(entry: Entry) -> Iterator[DisclosureRow]:
+    """The sealed rows of an entry: one for each commitment in its body, as long as none is erased."""
+    if COMMITMENT_KEY.encode() in bytes(entry.body):
+        for pointer, digest in _commitments("", msgspec.json.decode(entry.body)):
+            yield DisclosureRow(sequence_number=entry.sequence_number, pointer=pointer, salt="", value=digest)
+
+
+def _commitments(place: str, value: object) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        if value.keys() == {COMMITMENT_KEY}:
+            yield place, str(value[COMMITMENT_KEY])
+            return
+        for name, inner in value.items():
+            yield from _commitments(f"{place}/{str(name).replace('~', '~0').replace('/', '~1')}", inner)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _commitments(f"{place}/{number}", inner)
+
+
+def _sealed_disclosure(row: DisclosureRow) -> DisclosureRow:
+    """Value and salt become the commitment that they open."""
+    digest = commit(msgspec.json.decode(row.value), bytes.fromhex(row.salt))
+    return replace(row, salt="", value=digest)
+
+
+FACTS: tuple[Fact, ...] = (Fact(EntryKind.INDEX_SEALED, Seal, _segment_rows, into=(IndexSegment,)),)
 TABLES = (
     Table(
         "ledger",
@@ -37,25 +112,24 @@ TABLES = (
         Chain("compared with the migrations of the program when the database is opened"),
         columns=("version", "name", "checksum", "applied_at"),
     ),
-    Table("index_segment", Projected(IndexSegment), pending=True),
-    Table("index_page", Folded(IndexPage), pending=True),
+    Table("index_segment", Projected(IndexSegment), taken="the index of entry {sequence_number}"),
+    Table(
+        "index_page",
+        Content("`root` of the segment, which its entry names; an audit builds the pages again", row=IndexPage),
+    ),
     Table(
         "key_fact",
-        Projected(None),
+        Folded(KeyFactRow, fold=_fold_keys, folds=(EntryKind.KEY_ADDED, EntryKind.KEY_RETIRED), seal=_sealed_key),
         columns=("tenant_id", "position", "kind", "sequence_number", "record"),
-        pending=True,
     ),
     Table(
         "transcript",
         Content("the id is a hash of the transcript, which is signed by a key of the node"),
         columns=("tenant_id", "transcript_id", "record"),
-        pending=True,
     ),
     Table(
         "disclosure",
-        Content("the salted commitment in the body of the entry"),
-        columns=("tenant_id", "sequence_number", "pointer", "salt", "value"),
-        pending=True,
+        Content("the salted commitment in the body of the entry", row=DisclosureRow, seal=_sealed_disclosure),
     ),
     Table(
         "outbox",

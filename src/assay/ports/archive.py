@@ -46,8 +46,12 @@ class TableStore(Protocol):
         """Return rows as `stored` does, the first ones after an entry; where there are fewer, from the start on."""
         ...
 
-    def find_stray(self, row: type[Struct], tenants: Iterable[TenantId]) -> str | None:
-        """Return the tenant of a row of a type that belongs to none of these tenants; None if there is no such row."""
+    def find_stray(self, table: str, tenants: Iterable[TenantId]) -> str | None:
+        """Return the tenant of a row that belongs to none of these tenants; None if there is no such row."""
+        ...
+
+    def count(self, table: str, tenant_id: TenantId) -> int:
+        """Return how many rows of a table a tenant has."""
         ...
 
     def load(self, table: str, lines: Iterable[bytes]) -> int:

@@ -32,7 +32,7 @@ class IndexPage(Struct, frozen=True, kw_only=True):
 class IndexStore(Protocol):
     """Append-only; what is here was worked out from entries, and an audit works it out again."""
 
-    def add_segment(self, tenant_id: TenantId, segment: IndexSegment, pages: tuple[IndexPage, ...]) -> None: ...
+    def add_pages(self, tenant_id: TenantId, pages: tuple[IndexPage, ...]) -> None: ...
 
     def segments(self, tenant_id: TenantId, *, ending_after: int = 0) -> tuple[IndexSegment, ...]:
         """In order; only those that cover an entry after this one."""

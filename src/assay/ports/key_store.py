@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
+
 from assay.kernel.ids import TenantId
 from assay.kernel.key import Endorsement, Retirement
 from assay.kernel.ledger import Receipt
@@ -15,6 +17,14 @@ class RecordedKeyFact:
     fact: Endorsement | Retirement
     tenant_id: TenantId
     sequence_number: int
+
+
+class KeyFactRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row of `key_fact` without its position: `record` is the JSON of the fact."""
+
+    kind: str
+    sequence_number: int
+    record: str
 
 
 class KeyStore(Protocol):

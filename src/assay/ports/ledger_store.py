@@ -48,6 +48,15 @@ class KeptCheckpoint(Struct, frozen=True, kw_only=True):
     note: str
 
 
+class DisclosureRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row of `disclosure`: what opens the commitment at a pointer of an entry."""
+
+    sequence_number: int
+    pointer: str
+    salt: str
+    value: str
+
+
 class LedgerStore(Protocol):
     """Reads see one consistent state; an append is part of the unit of work and durable when that returns."""
 
@@ -125,6 +134,10 @@ class LedgerStore(Protocol):
 
     def find_checkpoint(self, tenant_id: TenantId, *, at_most: int | None = None) -> KeptCheckpoint | None:
         """The newest checkpoint, or the newest that covers at most so many entries."""
+        ...
+
+    def last_checkpoint_number(self, tenant_id: TenantId) -> int:
+        """Checkpoints are numbered from 1 without gaps; 0 where there is none."""
         ...
 
     def checkpoints(self, tenant_id: TenantId, *, after: int = 0) -> Iterator[KeptCheckpoint]:

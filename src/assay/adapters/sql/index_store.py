@@ -1,33 +1,30 @@
 """Indexes of the ledger in SQL."""
 
-from assay.adapters.sql.row import add_row, add_rows, columns_of, read_row
-from assay.adapters.sql.session import SqlSession
+from assay.adapters.sql.row import add_rows, columns_of, read_row
+from assay.adapters.sql.rows import Rows
 from assay.kernel.ids import TenantId
 from assay.ports.damage import DamagedRecordError
 from assay.ports.index_store import IndexPage, IndexSegment
 
-_SEGMENT = f"SELECT {', '.join(columns_of(IndexSegment))} FROM index_segment WHERE tenant_id = ?"  # noqa: S608 - our constants
 _PAGE = f"SELECT {', '.join(columns_of(IndexPage))} FROM index_page WHERE tenant_id = ? AND sequence_number = ?"  # noqa: S608 - our constants
 
 
 class SqlIndexStore:
     """Implements `ports.index_store.IndexStore`."""
 
-    def __init__(self, session: SqlSession) -> None:
-        self._session = session
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._session = rows.session
 
-    def add_segment(self, tenant_id: TenantId, segment: IndexSegment, pages: tuple[IndexPage, ...]) -> None:
-        what = f"the index of entry {segment.sequence_number}"
-        add_row(self._session, "index_segment", tenant_id, segment, what)
-        add_rows(self._session, "index_page", tenant_id, pages, f"the pages of {what}")
+    def add_pages(self, tenant_id: TenantId, pages: tuple[IndexPage, ...]) -> None:
+        add_rows(self._session, "index_page", tenant_id, pages, "the pages of an index")
 
     def segments(self, tenant_id: TenantId, *, ending_after: int = 0) -> tuple[IndexSegment, ...]:
-        rows = self._session.query(f"{_SEGMENT} AND last > ? ORDER BY last", (tenant_id, ending_after))
-        return tuple(read_row(row, IndexSegment) for row in rows)
+        rest = "WHERE tenant_id = ? AND last > ? ORDER BY last"
+        return self._rows.all(IndexSegment, rest, (tenant_id, ending_after))
 
     def find_latest(self, tenant_id: TenantId) -> IndexSegment | None:
-        rows = self._session.query(f"{_SEGMENT} ORDER BY last DESC LIMIT 1", (tenant_id,))
-        return read_row(rows[0], IndexSegment) if rows else None
+        return self._rows.one(IndexSegment, "WHERE tenant_id = ? ORDER BY last DESC LIMIT 1", (tenant_id,))
 
     def find_page(self, tenant_id: TenantId, sequence_number: int, key: bytes) -> IndexPage | None:
         rows = self._session.query(

@@ -210,6 +210,10 @@ class SqlLedgerStore:
         )
         return _checkpoint(tenant_id, rows[0]) if rows else None
 
+    def last_checkpoint_number(self, tenant_id: TenantId) -> int:
+        rows = self._session.query("SELECT coalesce(max(number), 0) FROM checkpoint WHERE tenant_id = ?", (tenant_id,))
+        return int(rows[0][0])
+
     def checkpoints(self, tenant_id: TenantId, *, after: int = 0) -> Iterator[KeptCheckpoint]:
         rows = self._session.stream(
             "SELECT size, root_hash, signed_at, note FROM checkpoint WHERE tenant_id = ? AND size > ?"

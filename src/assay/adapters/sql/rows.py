@@ -128,9 +128,6 @@ class Rows:
         while some := list(islice(rows, _AT_ONCE)):
             yield from self._read(kind, shape, some)
 
-    def table_of(self, kind: type[Struct]) -> str:
-        return self._projector.shape_of(kind).table
-
     def encoded(self, kind: type[Struct], tenant_id: TenantId, last: int | None) -> Iterator[tuple[int, bytes]]:
         """Stream rows as they are stored, each with the number of its entry; sealed, not compared."""
         shape, has_number = self._projector.shape_of(kind), "sequence_number" in kind.__struct_fields__

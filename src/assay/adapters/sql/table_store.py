@@ -267,10 +267,14 @@ class SqlTableStore:
         before = "tenant_id = ? AND sequence_number <= ?"
         return [*found, *(self._rows.sampled(row, before, (tenant_id, after), rest) if rest else ())]
 
-    def find_stray(self, row: type[Struct], tenants: Iterable[TenantId]) -> str | None:
+    def count(self, table: str, tenant_id: TenantId) -> int:
+        rows = self._session.query(f"SELECT count(*) FROM {_known(table)} WHERE tenant_id = ?", (tenant_id,))  # noqa: S608 - a name of our list
+        return int(rows[0][0])
+
+    def find_stray(self, table: str, tenants: Iterable[TenantId]) -> str | None:
         known = tuple(tenants)
         found = self._session.query(
-            f"SELECT tenant_id FROM {self._rows.table_of(row)}"  # noqa: S608 - our constants
+            f"SELECT tenant_id FROM {_known(table)}"  # noqa: S608 - a name of our list
             f" WHERE tenant_id NOT IN ({marks(known)}) LIMIT 1",
             known,
         )

@@ -7,6 +7,7 @@ from assay.adapters.sql.session import SqlSession
 from assay.adapters.sql.storable import verify_key
 from assay.kernel.ids import TenantId
 from assay.kernel.transcript import Transcript
+from assay.ports.damage import DamagedRecordError
 
 
 class SqlTranscriptStore:
@@ -45,6 +46,12 @@ class SqlTranscriptStore:
 
     def all(self, tenant_id: TenantId) -> Iterator[Transcript]:
         rows = self._session.stream(
-            "SELECT record FROM transcript WHERE tenant_id = ? ORDER BY transcript_id", (tenant_id,)
+            "SELECT transcript_id, record FROM transcript WHERE tenant_id = ? ORDER BY transcript_id", (tenant_id,)
         )
-        return (read_record(record, Transcript) for (record,) in rows)
+        return (_named(transcript_id, read_record(record, Transcript)) for transcript_id, record in rows)
+
+
+def _named(transcript_id: object, transcript: Transcript) -> Transcript:
+    if transcript.transcript_id != transcript_id:
+        raise DamagedRecordError(f"expected the transcript `{transcript_id!s:.80}`, got `{transcript.transcript_id}`")
+    return transcript

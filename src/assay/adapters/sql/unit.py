@@ -68,7 +68,7 @@ class SqlUnit:
 
     @cached_property
     def index(self) -> SqlIndexStore:
-        return SqlIndexStore(self._session)
+        return SqlIndexStore(self._rows)
 
     @cached_property
     def keys(self) -> SqlKeyStore:

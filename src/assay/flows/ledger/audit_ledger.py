@@ -26,6 +26,7 @@ from assay.flows.ledger.audit_parts import (
     Sum,
     check_sample,
     check_transcript,
+    find_stray,
     find_wrong_row,
     folded_tables,
     run_part,
@@ -144,6 +145,7 @@ def _audit(
         if started and sample:
             walk = walk._replace(rows=check_sample(unit, tenant_id, sample, tools.entropy.token(_KEY_BYTES)))
         if started == 0:
+            _check_extent(unit, walk, tools)
             walk = walk._replace(rows=_check_tables(unit, seen))
             walk = walk._replace(transcripts=walk.transcripts + _check_transcripts(unit, tenant_id, ring, seen))
             _check_rows(unit, tenant_id)
@@ -370,6 +372,39 @@ def _check_outside(tools: Tools, tenant_id: TenantId, unit: Unit, walk: _Walk) -
         )
     if _stored_root(unit, tenant_id, outside.size) != outside.root:
         raise EntryFaultError("ledger.forked", f"the remembered checkpoint over {outside.size} entries differs", None)
+
+
+def _check_extent(unit: Unit, walk: _Walk, tools: Tools) -> None:
+    """Tables of the ledger hold exactly what a tree of this size has, of tenants that there are."""
+    tenant_id, size = walk.tenant_id, walk.growth.size
+    for name in ("ledger", "subtree", "tile", "checkpoint", "transcript", "index_page"):
+        fault = find_stray(unit, name)
+        if fault is not None:
+            raise EntryFaultError(*fault)
+    for other in unit.ledger.tenants():
+        kept = unit.ledger.find_kept_head(other)
+        if kept is not None and kept.sequence_number != unit.ledger.head(other).sequence_number:
+            raise EntryFaultError("ledger.damaged_head", f"the head of `{other}` is not that of its entries", None)
+    levels = [size >> 8 * level for level in range(1, 8)]
+    due = {
+        "ledger": size,
+        "tile": sum(levels),
+        "subtree": sum(levels),
+        "checkpoint": unit.ledger.last_checkpoint_number(tenant_id),
+        "index_page": sum(len(unit.index.page_roots(tenant_id, one)) for one in _indexes(unit, tenant_id)),
+    }
+    for name, expected in due.items():
+        found = unit.tables.count(name, tenant_id)
+        if found != expected:
+            code = "ledger.row_missing" if found < expected else "ledger.row_unrecorded"
+            raise EntryFaultError(code, f"expected {expected} rows in `{name}`, got {found}", None)
+    note, newest = tools.checkpoints.load(tenant_id), unit.ledger.find_checkpoint(tenant_id)
+    if note is not None and (newest is None or newest.size < parse_checkpoint(note).checkpoint.size):
+        raise EntryFaultError("ledger.row_missing", "the newest checkpoint of `checkpoint` is not there any more", None)
+
+
+def _indexes(unit: Unit, tenant_id: TenantId) -> Iterator[int]:
+    return (segment.sequence_number for segment in unit.index.segments(tenant_id))
 
 
 def _check_tables(unit: Unit, seen: Iterable[Done]) -> int:

@@ -10,9 +10,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from assay.facts.kinds import Content, Fold, Folded, Projected, Table
+from assay.facts.ledger import Erasure, disclosed_rows
 from assay.facts.projector import row_of
 from assay.facts.table import PROJECTOR, TABLES
 from assay.flows.ledger.check_entry import EntryFaultError, verify_stored_entry
@@ -90,15 +92,19 @@ def run_part(job: tuple[Reader, Part]) -> Done:
     reader, part = job
     if not part.tables:
         return reader.read(lambda unit: _read_entries(unit, part))
-    form = PROJECTOR.tables[part.tables[0]].form
-    work = _sum_table if isinstance(form, Projected) and form.fold is None else _fold_tables
+    work = _sum_table if _is_summed(PROJECTOR.tables[part.tables[0]]) else _fold_tables
     return reader.read(lambda unit: work(unit, part))
 
 
 def summed_tables() -> tuple[Table, ...]:
-    """The tables whose rows follow from one entry each, and stay."""
-    return tuple(
-        table for table in TABLES if isinstance(table.form, Projected) and table.form.fold is None and not table.pending
+    """The tables whose rows follow from one entry each, and stay or are erased."""
+    return tuple(table for table in TABLES if not table.pending and _is_summed(table))
+
+
+def _is_summed(table: Table) -> bool:
+    form = table.form
+    return (isinstance(form, Projected) and form.fold is None) or (
+        isinstance(form, Content) and form.fold is None and form.seal is not None
     )
 
 
@@ -133,11 +139,16 @@ class _Tally:
     """The sums of the rows that entries project, by table."""
 
     def __init__(self, unit: Unit, key: bytes) -> None:
+        self._unit = unit
         self._encode = unit.tables.encode
         self._key = key
         self.sums: dict[str, Sum] = {}
 
     def add(self, entry: Entry) -> None:
+        for opened in disclosed_rows(entry):
+            self.add_row("disclosure", self._encode(opened))
+        if entry.kind is EntryKind.ERASURE:
+            self._erase(entry)
         if not PROJECTOR.has_rows(entry.kind):
             return
         try:
@@ -146,6 +157,15 @@ class _Tally:
             raise EntryFaultError("ledger.body", str(error), entry.sequence_number) from error
         for row in rows:
             self.add_row(PROJECTOR.shape_of(type(row)).table, self._encode(row))
+
+    def _erase(self, entry: Entry) -> None:
+        """What was erased is no longer due."""
+        erasure = msgspec.json.decode(entry.body, type=Erasure)
+        of = self._unit.ledger.find_entry(entry.tenant_id, erasure.sequence_number)
+        for opened in disclosed_rows(read_entry(of.text)) if of is not None else ():
+            if opened.pointer in erasure.pointers:
+                erased = Sum(-1, -_keyed(self._encode(opened), self._key))
+                self.sums["disclosure"] = self.sums.get("disclosure", Sum()).plus(erased)
 
     def add_row(self, table: str, row: bytes) -> None:
         self.sums[table] = self.sums.get(table, Sum()).plus(Sum(1, _keyed(row, self._key)))
@@ -165,7 +185,7 @@ def _sum_table(unit: Unit, part: Part) -> Done:
             return Done(part, row_fault("row_unrecorded", name, number))
         if number <= part.last:
             count, total = count + 1, (total + _keyed(row, part.key)) % _MODULUS
-    return Done(part, _stray(unit, name, kind), sums={name: Sum(count, total)}, rows=count)
+    return Done(part, find_stray(unit, name), sums={name: Sum(count, total)}, rows=count)
 
 
 def _fold_tables(unit: Unit, part: Part) -> Done:
@@ -195,7 +215,7 @@ def _fold_tables(unit: Unit, part: Part) -> Done:
             del expected[row]
         if expected:
             return Done(part, row_fault("row_missing", name, min(expected.values())))
-        stray = _stray(unit, name, _row_type(name))
+        stray = find_stray(unit, name)
         if stray is not None:
             return Done(part, stray)
     return Done(part, rows=count)
@@ -232,6 +252,8 @@ def find_wrong_row(unit: Unit, part: Part) -> Fault | None:
     [name] = part.tables
     kind = _row_type(name)
     kinds = [fact.kind for fact in PROJECTOR.facts.values() if kind in fact.into]
+    if not kinds:
+        return None
     entries = unit.ledger.entries(part.tenant_id, last=part.last, kinds=kinds)
     expected = ((one.sequence_number, _projected(unit, kind, one)) for one in entries)
     stored = (
@@ -274,8 +296,9 @@ def row_fault(code: str, table: str, number: int) -> Fault:
     return Fault(f"ledger.{code}", message, number or None)
 
 
-def _stray(unit: Unit, name: str, kind: type[Struct]) -> Fault | None:
-    tenant_id = unit.tables.find_stray(kind, unit.ledger.tenants())
+def find_stray(unit: Unit, name: str) -> Fault | None:
+    """Report a row of a tenant that has no ledger: no audit of a tenant would read it."""
+    tenant_id = unit.tables.find_stray(name, unit.ledger.tenants())
     if tenant_id is None:
         return None
     return Fault("ledger.row_unrecorded", f"`{name}` has a row of `{tenant_id[:80]}`, which has no ledger", None)

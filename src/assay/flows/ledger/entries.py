@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from assay.facts.ledger import Erasure
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.identity import SessionRequiredError
 from assay.flows.identity.authenticate import confirm
-from assay.flows.ledger.erase_record import Erasure, erase_entry_in
+from assay.flows.ledger.erase_record import erase_entry_in
 from assay.flows.ledger.seal_draft import seal_draft
 from assay.flows.ledger.show_entries import ShownEntry, show_stored
 from assay.flows.request import (

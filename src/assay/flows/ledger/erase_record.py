@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from msgspec import Struct
-
+from assay.facts.ledger import Erasure
 from assay.flows.errors.ledger import NothingToEraseError
 from assay.flows.identity.identity_entry import NAME_POINTER
 from assay.flows.tools import Tools
@@ -14,15 +13,6 @@ from assay.ports.database import Unit
 
 # The content of evidence that an entry attached; the entry itself has its hash alone.
 CONTENT_POINTER = "/content"
-
-
-class Erasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What was erased, by whom and why; this is the body of the entry that records it."""
-
-    sequence_number: int
-    pointers: tuple[str, ...]
-    erased_by: PrincipalId
-    reason: str
 
 
 class Erased(NamedTuple):

@@ -74,13 +74,5 @@ def _log(tenant_id: TenantId, built: _Built, draft: Draft, unit: Unit) -> IndexS
     if seal.previous != (None if latest is None else latest.sequence_number):
         return None
     number = unit.record(draft).sequence_number
-    segment = IndexSegment(
-        sequence_number=number,
-        first=seal.first,
-        last=seal.last,
-        leaves=seal.leaves,
-        root=seal.root,
-        previous=seal.previous,
-    )
-    unit.index.add_segment(tenant_id, segment, pages_of(number, seal.first, built.leaves))
-    return segment
+    unit.index.add_pages(tenant_id, pages_of(number, seal.first, built.leaves))
+    return unit.index.find_latest(tenant_id)
