@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
@@ -34,6 +35,19 @@ _UNPROVEN = {
     ("key_fact", "position"): "nothing: keys are trusted whatever the order of their facts",
     ("checkpoint", "number"): "nothing: the newest one is compared with the checkpoint outside the database",
 }
+# Columns of rows of version 0.1.0 whose entries do not record them; rows of this version are compared in full.
+_OF_OLD_ENTRIES = {
+    ("outcome_signal", "session"),
+    ("outcome_signal", "text"),
+    ("rule_outcome", "session"),
+    ("rule_outcome", "occurred_at"),
+    ("root_cause", "text"),
+    ("root_cause_ticket", "text"),
+    ("root_cause_conclusion", "pair_id"),
+    ("rule_proposal", "ticket_id"),
+    ("training_pair", "item_id"),
+    ("peer_agreement", "made_by"),
+}
 _ATTACKED = tuple(table for table in TABLES if not table.pending and not isinstance(table.form, Transient))
 
 
@@ -48,7 +62,8 @@ class Place(NamedTuple):
         return [tuple(row) for row in self.connection.execute(sql.replace("?", self.mark), parameters).fetchall()]
 
     def run(self, sql: str, parameters: Sequence[object] = ()) -> None:
-        self.connection.execute(sql.replace("?", self.mark), parameters)
+        given = [Jsonb(value) if isinstance(value, dict) else value for value in parameters]
+        self.connection.execute(sql.replace("?", self.mark), given)
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
@@ -85,7 +100,7 @@ def test_an_audit_reports_every_change_of_a_table(place: Place, table: Table) ->
     if table.name not in SHAPES:
         pytest.skip("compared when the database is opened")
     columns = SHAPES[table.name].columns
-    before = place.query(f"SELECT {', '.join(columns)} FROM {table.name}")
+    before = _rows(place, table)
     if not before:
         pytest.skip("the recorded node has no such row")
     unnoticed = [
@@ -103,7 +118,7 @@ def _attacks(
     first, rest = before[0], before[1:]
     yield "delete", rest
     for at, column in enumerate(columns):
-        if (table.name, column) in _UNPROVEN:
+        if (table.name, column) in _UNPROVEN or (table.name, column) in _OF_OLD_ENTRIES:
             continue
         changed = (*first[:at], _other(column, first[at]), *first[at + 1 :])
         yield f"change {column}", [changed, *rest]
@@ -134,7 +149,7 @@ def _other(column: str, value: object) -> object:
 
 def _is_noticed(place: Place, table: Table, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> bool:
     """By the database itself, which refuses the row, or by an audit of a tenant that is concerned."""
-    before = place.query(f"SELECT {', '.join(columns)} FROM {table.name}")
+    before = _rows(place, table)
     try:
         _put(place, table, columns, rows)
     except (sqlite3.Error, psycopg.Error):
@@ -161,6 +176,12 @@ def _tenants(rows: list[tuple[Any, ...]], columns: tuple[str, ...]) -> list[Tena
     return list(dict.fromkeys((TenantId(rows[0][at]), TenantId(rows[-1][at]))))
 
 
+def _rows(place: Place, table: Table) -> list[tuple[Any, ...]]:
+    """Always in the same order: the first one is attacked."""
+    shape = SHAPES[table.name]
+    return place.query(f"SELECT {', '.join(shape.columns)} FROM {table.name} ORDER BY {', '.join(shape.order)}")
+
+
 def _put(place: Place, table: Table, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
     marks = ", ".join("?" * len(columns))
     place.run("BEGIN")
@@ -183,7 +204,7 @@ def test_no_reader_returns_a_changed_row(place: Place, table: Table) -> None:
     """The stores read every row of a projected table by the one function that is used here."""
     columns, kind = SHAPES[table.name].columns, row_of(table)
     assert kind is not None
-    before = place.query(f"SELECT {', '.join(columns)} FROM {table.name}")
+    before = _rows(place, table)
     if not before:
         pytest.skip("the recorded node has no such row")
     returned = []

@@ -134,7 +134,7 @@ def test_the_database_cannot_name_another_root(home: Path) -> None:
             tools.database.write(lambda unit, fact=fact: unit.keys.add(fact, receipt))  # type: ignore[misc]  # bound at once
         assert _OTHER.key_id not in own_key_ring(tools).records
         report = audit_ledger(tools, TENANT, leave_mark=False)
-    assert (report.holds, report.code) == (False, "ledger.key_fact")
+    assert (report.holds, report.code) == (False, "ledger.row_unrecorded")
 
 
 def test_a_key_fact_that_names_no_entry_is_a_fault(tools: Tools) -> None:
@@ -142,7 +142,7 @@ def test_a_key_fact_that_names_no_entry_is_a_fault(tools: Tools) -> None:
     first = tools.database.read(lambda unit: unit.keys.endorsements())[0]
     assert audit_ledger(tools, TENANT, leave_mark=False).holds
     tools.database.write(lambda unit: unit.keys.add(first, receipt))
-    assert audit_ledger(tools, TENANT, leave_mark=False).code == "ledger.key_fact"
+    assert audit_ledger(tools, TENANT, leave_mark=False).code == "ledger.row_unrecorded"
 
 
 def test_anchors_for_others_do_not_change_what_is_the_nodes_own(tools: Tools) -> None:

@@ -198,8 +198,8 @@ def test_erasing_a_value_changes_no_index(home: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "code"),
     [
-        ("UPDATE index_segment SET root = 'sha256:' || hex(zeroblob(32)) WHERE first = 1", "index.row_differs"),
-        ("DELETE FROM index_segment WHERE first = 21", "index.row_missing"),
+        ("UPDATE index_segment SET root = 'sha256:' || hex(zeroblob(32)) WHERE first = 1", "ledger.row_differs"),
+        ("DELETE FROM index_segment WHERE first = 21", "ledger.row_missing"),
         ("DELETE FROM index_page WHERE position = 0", "index.page"),
         ("UPDATE index_page SET content = substr(content, 1, 20) WHERE position = 0", "index.page"),
     ],

@@ -145,8 +145,8 @@ def _audit(
         if started and sample:
             walk = walk._replace(rows=check_sample(unit, tenant_id, sample, tools.entropy.token(_KEY_BYTES)))
         if started == 0:
-            _check_extent(unit, walk, tools)
             walk = walk._replace(rows=_check_tables(unit, seen))
+            _check_extent(unit, walk, tools)
             walk = walk._replace(transcripts=walk.transcripts + _check_transcripts(unit, tenant_id, ring, seen))
             _check_rows(unit, tenant_id)
         # An empty ledger holds, and so does another node's; neither is the one that was asked about.
