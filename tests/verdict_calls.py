@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.flows.model.add_model import AddedModel
 from assay.flows.tools import Tools
 from assay.flows.verdicts.change_graphs import GraphInReview, LoadedGraph
 from assay.flows.verdicts.evaluate import Evaluated, evaluate_stream
@@ -26,9 +27,9 @@ from assay.verdicts.cover import CoverageEntry
 from tests.acting import caller_of
 
 
-def perform(tools: Tools, name: str, credential: str, at: Instant, **given: Any) -> Any:  # noqa: ANN401 - its result
+def perform(tools: Tools, operation_name: str, credential: str, at: Instant, /, **given: Any) -> Any:  # noqa: ANN401 - its result
     """Perform an operation of the table for a credential."""
-    operation, caller = BY_NAME[name], caller_of(tools, credential, at=at)
+    operation, caller = BY_NAME[operation_name], caller_of(tools, credential, at=at)
     return Dispatcher(tools=tools)(operation, caller, parse_request(operation, given)).value
 
 
@@ -131,3 +132,19 @@ def clear_egress(tools: Tools, *, reason: str, credential: str, at: Instant) -> 
 def audit_measurements(tools: Tools, tenant_id: TenantId, *, attestation_key: bytes) -> MeasurementReport:
     report: MeasurementReport = read(tools, tenant_id, "sovereignty.audit", attestation_key=attestation_key.decode())
     return report
+
+
+def add_model(
+    tools: Tools,
+    content: bytes,
+    *,
+    name: str,
+    version: str,
+    credential: str,
+    at: Instant,
+    parent_hash: str | None = None,
+) -> AddedModel:
+    added: AddedModel = perform(
+        tools, "model.add", credential, at, content=content, name=name, version=version, parent=parent_hash
+    )
+    return added

@@ -204,6 +204,7 @@ ROOMS = (
         title="The judge",
         clauses=("ski 1", "ski 5", "ski 7"),
         commands=("model",),
+        routes=("/api/v1/models",),
         errors=("judge", "training"),
         beside=("evaluation",),
     ),

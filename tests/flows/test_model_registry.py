@@ -8,26 +8,27 @@ from shutil import copytree
 import pytest
 
 from assay.adapters.weight_folder import WeightFolder
-from assay.flows.model.activate_model import ActivationAsked, NeededCases, activate_model
-from assay.flows.model.add_model import add_model
-from assay.flows.model.evaluate_model import evaluate_model
+from assay.flows.model.activate_model import ActivationAsked, NeededCases, ask_activation
+from assay.flows.model.evaluate_model import record_figures
 from assay.flows.model.known_model import active_hash, load_weights, shipped_card, shipped_cards
 from assay.flows.model.record_training import record_training
 from assay.flows.model.show_model import list_models, show_model
 from assay.flows.model.train_model import Comparison, Trained
 from assay.flows.review.answer_review import Answered
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
+from assay.identity.caller import Caller
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
 from assay.model.figures import Figures, MarkedCase, count_cases
 from assay.model.learn.plan import Plan
 from assay.wiring import load_config, open_evaluation, open_node
-from tests.acting import issue_api_key
+from tests.acting import caller_of, issue_api_key
 from tests.contract._kit import refused
 from tests.flows._models import a_few_sealed, broken_weights, same_weights, shipped
 from tests.flows._node import damage
 from tests.flows._people import ADMIN, TENANT, Desk, LostError, opened_desk
+from tests.verdict_calls import add_model
 
 CASES = a_few_sealed(6)
 SEALED = NeededCases(name="sealed cases", cases_hash=CASES.hash, cases=6)
@@ -48,10 +49,13 @@ class ModelDesk(Desk):
 
     def measure(self, *hashes: Digest) -> None:
         for one in hashes:
-            evaluate_model(self.tools, one, CASES, credential=self.operator, at=self.start)
+            record_figures(self.tools, self.caller(), CASES, one)
 
     def ask(self, weight_hash: Digest, sealed: NeededCases | None = SEALED) -> ActivationAsked:
-        return activate_model(self.tools, weight_hash, credential=self.operator, at=self.start, sealed=sealed)
+        return ask_activation(self.tools, self.caller(), weight_hash, sealed=sealed)
+
+    def caller(self) -> Caller:
+        return caller_of(self.tools, self.operator, at=self.start)
 
     def say(self, asked: ActivationAsked, choice: str = "activate", by: str = "user:rita") -> Answered:
         return self.answer(asked.ticket, self.session(by), choice, follow_ups=ROOM_FOLLOW_UPS, reason="read")
@@ -311,11 +315,10 @@ def trained(content: bytes, held_out_after: Figures) -> Trained:
 def test_a_training_is_recorded_with_its_plan_parent_and_figures(desk: ModelDesk) -> None:
     done = record_training(
         desk.tools,
+        desk.caller(),
         trained(same_weights(), figures(6)),
         name="assay-judge",
         version="1.0.0+a",
-        credential=desk.operator,
-        at=desk.start,
     )
     assert done.worse == ()
     known = show_model(desk.tools, TENANT, done.manifest.weight_hash)
@@ -330,11 +333,10 @@ def test_a_training_is_recorded_with_its_plan_parent_and_figures(desk: ModelDesk
 def test_a_training_that_made_it_worse_on_its_own_pairs_is_recorded_and_refused(desk: ModelDesk) -> None:
     done = record_training(
         desk.tools,
+        desk.caller(),
         trained(same_weights(), figures(3, 3)),
         name="assay-judge",
         version="1.0.0+b",
-        credential=desk.operator,
-        at=desk.start,
     )
     assert any("held-out pairs: FLAG recall" in reason for reason in done.worse)
     with refused("model.worse"):

@@ -13,8 +13,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import assay
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
-from assay.flows.model.activate_model import NeededCases, activate_model
-from assay.flows.model.evaluate_model import evaluate_model
+from assay.flows.identity.authenticate import authenticate
+from assay.flows.model.activate_model import NeededCases, ask_activation
+from assay.flows.model.evaluate_model import record_figures
 from assay.flows.model.known_model import shipped_card
 from assay.kernel.digest import Digest
 from assay.wiring import open_node
@@ -93,10 +94,10 @@ def test_the_weights_of_this_release_are_put_into_use_by_people(home: Path) -> N
     needed = NeededCases(name="sealed cases", cases_hash=cases.hash, cases=2)
     newest = shipped_card().weight_hash
     with open_node(home) as (tools, _):
-        at = tools.clock.now()
+        caller = authenticate(tools, chief, at=tools.clock.now())
         for weights in (Digest(_WEIGHTS), newest):
-            evaluate_model(tools, weights, cases, credential=chief, at=at)
-        asked = activate_model(tools, newest, credential=chief, at=at, sealed=needed)
+            record_figures(tools, caller, cases, weights)
+        asked = ask_activation(tools, caller, newest, sealed=needed)
     assert (asked.before_hash, asked.weight_hash, asked.is_return) == (_WEIGHTS, newest, False)
 
 

@@ -63,6 +63,10 @@ if TYPE_CHECKING:
     from assay.flows.ledger.entries import EntryItem, ErasedEntry
     from assay.flows.ledger.proofs import CheckpointItem, EntryProofForm, IndexItem, NewIndexes
     from assay.flows.ledger.report_page import ReportForm
+    from assay.flows.model.activate_model import ActivationAsked
+    from assay.flows.model.add_model import AddedModel
+    from assay.flows.model.evaluate_model import EvaluatedModel
+    from assay.flows.model.show_model import KnownModel, ListedModel
     from assay.flows.permits.permits import PermitView, SignedPermit
     from assay.flows.registry.service_keys import KnownKey
     from assay.flows.registry.services import FoundServices, ServiceView
@@ -860,6 +864,38 @@ class AsyncCalls:
     async def clear_egress(self, *, reason: str) -> Receipt:
         """Record that an operator looked into all attempts to leave the perimeter so far; strict evaluation goes on."""
         result: Receipt = await self._perform("sovereignty.clear", drop_absent(reason=reason))
+        return result
+
+    def models(self, *, limit: int = 100) -> AsyncIterator[ListedModel]:
+        """List the weights that are known: the shipped ones first, then the others in the order they were added."""
+        return self._walk("models.list", drop_absent(limit=limit))
+
+    async def model(self, weights: str = "active") -> KnownModel:
+        """Show the card of a model: what it came from, what was measured of it, and when it was in use."""
+        result: KnownModel = await self._perform("model.show", drop_absent(weights=weights))
+        return result
+
+    async def add_model(
+        self, content: Given, *, version: str, name: str = "assay-judge", parent: str | None = None
+    ) -> AddedModel:
+        """Keep weights by their hash; nothing is put into use by it."""
+        result: AddedModel = await self._perform(
+            "model.add", drop_absent(content=content, version=version, name=name, parent=parent)
+        )
+        return result
+
+    async def evaluate_model(
+        self, cases: Given, *, weights: str | None = None, limit: int | None = None
+    ) -> EvaluatedModel:
+        """Measure weights on cases, and record the figures: activation rests on them. Substituted bytes are refused."""
+        result: EvaluatedModel = await self._perform(
+            "model.evaluate", drop_absent(cases=cases, weights=weights, limit=limit)
+        )
+        return result
+
+    async def activate_model(self, weights: str) -> ActivationAsked:
+        """Ask for a model to judge from now on; a reviewer who is somebody else answers."""
+        result: ActivationAsked = await self._perform("model.activate", drop_absent(weights=weights))
         return result
 
     def claims(

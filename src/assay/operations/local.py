@@ -58,6 +58,7 @@ _CLAIMS = (
     ),
 )
 _VERDICTS = (
+    Local(name="model.train", command="model train", summary="Fine-tune weights on pairs, on this machine."),
     Local(name="graph_file.new", command="graph new", summary="Write a small knowledge graph to begin with."),
     Local(name="graph_file.extract", command="graph extract", summary="Draft a graph from the text of a regulation."),
     Local(name="graph_file.upgrade", command="graph upgrade", summary="Write a graph of any form as a typed draft."),

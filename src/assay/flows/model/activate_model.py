@@ -4,16 +4,20 @@ request -> measured here? -> worse? refused -> MODEL_ACTIVATION ticket with both
 A model that was in use before may come back without being better: the ticket says so, and shows what is known.
 """
 
+from typing import Annotated
+
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from assay.flows.errors.model import ModelMovedError, NotEvaluatedError, WorseModelError
-from assay.flows.identity.admit_principal import admit_principal
+from assay.flows.identity.authenticate import confirm, require_credential
 from assay.flows.model.known_model import active_hash, get_manifest, load_weights, shipped_card
 from assay.flows.model.model_entry import record_activation
 from assay.flows.model.show_model import figure_lines
+from assay.flows.request import Option, Request
 from assay.flows.review.open_review import draft_ticket, open_review_in
 from assay.flows.tools import Tools
+from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.ids import TenantId
@@ -28,6 +32,10 @@ from assay.review.ticket import Ticket, TicketDraft
 
 _ABOUT = "model:"
 _ACTIVATE = "activate"
+
+
+class ActivateModel(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    weights: Annotated[str, Meta(description="The hash of the weights."), Option(metavar="HASH")]
 
 
 class NeededCases(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,21 +65,26 @@ class ActivationAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     ticket: Ticket
 
 
-def activate_model(
-    tools: Tools, weight_hash: Digest, *, credential: str, at: Instant, sealed: NeededCases | None = None
+def activate_model(tools: Tools, caller: Caller, request: ActivateModel) -> ActivationAsked:
+    """Ask for a model to judge from now on; a reviewer who is somebody else answers.
+
+    A model that is worse than the one in use, on the sealed cases or on the pairs held out when it was trained, is
+    refused and nobody is asked. After the answer the node's next start judges by it.
+    """
+    require_credential(caller)
+    return ask_activation(tools, caller, parse_digest(request.weights))
+
+
+def ask_activation(
+    tools: Tools, caller: Caller, weight_hash: Digest, *, sealed: NeededCases | None = None
 ) -> ActivationAsked:
-    """By an operator; another person answers. `sealed` are the shipped sealed cases, all of them, unless told."""
-
-    def admit(unit: Unit) -> Principal:
-        return admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at)
-
-    principal = tools.database.read(admit)
-    tenant_id = principal.tenant_id
+    """Open the ticket. `sealed` are the shipped sealed cases, all of them, unless given."""
+    tenant_id, at = caller.tenant_id, caller.at
     # The bytes too: nobody is asked about weights that are not there, or not what they were.
     load_weights(tools, tenant_id, weight_hash)
 
     def work(unit: Unit) -> ActivationAsked:
-        by = admit(unit)
+        by = confirm(unit, caller).principal
         before = active_hash(unit, tenant_id)
         if before == weight_hash:
             raise ModelMovedError(f"the weights `{weight_hash}` are in use already")

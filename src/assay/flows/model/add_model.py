@@ -3,19 +3,34 @@
 weight file -> sound? -> manifest -> kept durably -> `model.added`
 """
 
-from msgspec import Struct
+from typing import Annotated
 
-from assay.flows.identity.admit_principal import admit_principal
+from msgspec import Meta, Struct
+
+from assay.flows.identity.authenticate import confirm, require_credential
 from assay.flows.model.known_model import get_manifest, weight_files
 from assay.flows.model.model_entry import record_model
+from assay.flows.request import Document, Done, Option, Request
 from assay.flows.tools import Tools
-from assay.identity.principal import BuiltInRole
-from assay.kernel.digest import Digest
-from assay.kernel.instant import Instant
+from assay.identity.caller import Caller
+from assay.kernel.digest import parse_digest
 from assay.model.manifest import Manifest, manifest_of
 from assay.model.weights import parse_weights
 from assay.ports.database import Unit
 from assay.verdicts.prompt import TEMPLATE_ID
+
+
+class AddModel(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    content: Annotated[
+        bytes,
+        Meta(description="The weight file."),
+        Document(media_type="application/octet-stream", metavar="FILE", is_long=True),
+    ]
+    version: Annotated[str, Meta(description="Which one it is, such as 1.1.0.")]
+    name: Annotated[str, Meta(description="What to call it.")] = "assay-judge"
+    parent: Annotated[
+        str | None, Meta(description="The weights it was made from, if they are known here."), Option(metavar="HASH")
+    ] = None
 
 
 class AddedModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -25,34 +40,33 @@ class AddedModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     is_new: bool
 
 
-def add_model(
-    tools: Tools,
-    content: bytes,
-    *,
-    name: str,
-    version: str,
-    parent_hash: Digest | None = None,
-    credential: str,
-    at: Instant,
-) -> AddedModel:
-    """Register weights, as an operator; refuses what is no weights of this architecture, and a parent nobody knows."""
+def add_model(tools: Tools, caller: Caller, request: AddModel) -> Done[AddedModel]:
+    """Keep weights by their hash; nothing is put into use by it.
+
+    Refused is what is no weights of this architecture, and a parent that nobody knows.
+    """
+    require_credential(caller)
+    content, tenant_id = request.content, caller.tenant_id
+    parent_hash = None if request.parent is None else parse_digest(request.parent)
     weights = parse_weights(content)
     manifest = manifest_of(
-        weights, name=name, version=version, size=len(content), template_id=TEMPLATE_ID, parent_hash=parent_hash
+        weights,
+        name=request.name,
+        version=request.version,
+        size=len(content),
+        template_id=TEMPLATE_ID,
+        parent_hash=parent_hash,
     )
 
-    def look(unit: Unit) -> None:
-        principal = admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at)
-        if parent_hash is not None:
-            get_manifest(unit, principal.tenant_id, parent_hash)
-
     def work(unit: Unit) -> AddedModel:
-        principal = admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at)
-        added = record_model(unit, principal.tenant_id, manifest, by=principal.id, at=at)
-        known = get_manifest(unit, principal.tenant_id, manifest.weight_hash)
+        by = confirm(unit, caller).principal
+        added = record_model(unit, tenant_id, manifest, by=by.id, at=caller.at)
+        known = get_manifest(unit, tenant_id, manifest.weight_hash)
         return AddedModel(manifest=known, is_new=added is not None)
 
-    tools.database.read(look)
+    if parent_hash is not None:
+        tools.database.read(lambda unit: get_manifest(unit, tenant_id, parent_hash))
     # The bytes first: an entry must never name weights that a crash could have lost.
     weight_files(tools).put(content)
-    return tools.database.write(work)
+    done = tools.database.write(work)
+    return Done(value=done, is_new=done.is_new)

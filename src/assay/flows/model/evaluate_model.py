@@ -3,22 +3,33 @@
 weights -> every case the way of a verdict -> figures -> `model.evaluated`
 """
 
-from collections.abc import Callable
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
-from assay.flows.identity.admit_principal import admit_principal
-from assay.flows.model.case_file import CaseFile
-from assay.flows.model.known_model import load_weights
+from assay.flows.identity.authenticate import confirm, require_credential
+from assay.flows.model.case_file import CaseFile, load_sealed_cases, parse_case_file
+from assay.flows.model.known_model import active_hash, load_weights
 from assay.flows.model.measure_model import JudgeExaminee, measure_model
 from assay.flows.model.model_entry import record_evaluation
+from assay.flows.request import Document, Option, Request
 from assay.flows.tools import Tools
-from assay.identity.principal import BuiltInRole, Principal
-from assay.kernel.digest import Digest
-from assay.kernel.instant import Instant
+from assay.identity.caller import Caller
+from assay.kernel.digest import Digest, parse_digest
 from assay.model.engine import Engine
 from assay.model.figures import Figures, Timing
 from assay.ports.database import Unit
+
+
+class EvaluateModel(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    cases: Annotated[
+        bytes,
+        Meta(description="Cases with their answers, one in each line; nothing for the sealed cases of the package."),
+        Document(media_type="application/octet-stream", metavar="FILE", is_long=True),
+    ]
+    weights: Annotated[str | None, Meta(description="Other weights than those in use."), Option(metavar="HASH")] = None
+    limit: Annotated[int | None, Meta(description="Only the first so many cases.")] = None
 
 
 class EvaluatedModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -31,31 +42,28 @@ class EvaluatedModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     sequence_number: int
 
 
-def evaluate_model(
-    tools: Tools,
-    weight_hash: Digest,
-    cases: CaseFile,
-    *,
-    credential: str,
-    at: Instant,
-    report: Callable[[int, int], None] = lambda _done, _total: None,
-) -> EvaluatedModel:
-    """Measure weights of the registry, or the shipped ones, as an operator; substituted bytes are refused."""
+def evaluate_model(tools: Tools, caller: Caller, request: EvaluateModel) -> EvaluatedModel:
+    """Measure weights on cases, and record the figures: activation rests on them. Substituted bytes are refused."""
+    require_credential(caller)
+    cases = parse_case_file(request.cases) if request.cases else load_sealed_cases()
+    cases = replace(cases, cases=cases.cases[: request.limit])
+    chosen = None if request.weights is None else parse_digest(request.weights)
+    return record_figures(tools, caller, cases, chosen)
 
-    def admit(unit: Unit) -> Principal:
-        return admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at)
 
-    principal = tools.database.read(admit)
-    weights = load_weights(tools, principal.tenant_id, weight_hash)
-    measured = measure_model(JudgeExaminee(Engine(weights)), cases.cases, report=report)
+def record_figures(tools: Tools, caller: Caller, cases: CaseFile, weight_hash: Digest | None = None) -> EvaluatedModel:
+    """Measure these weights, or those in use."""
+    tenant_id = caller.tenant_id
+    chosen = weight_hash or tools.database.read(lambda unit: active_hash(unit, tenant_id))
+    measured = measure_model(JudgeExaminee(Engine(load_weights(tools, tenant_id, chosen))), cases.cases)
 
     def work(unit: Unit) -> int:
-        by = admit(unit)
-        told = record_evaluation(unit, by.tenant_id, weight_hash, cases.hash, measured.figures, by=by.id, at=at)
+        by = confirm(unit, caller).principal
+        told = record_evaluation(unit, tenant_id, chosen, cases.hash, measured.figures, by=by.id, at=caller.at)
         return told.sequence_number
 
     return EvaluatedModel(
-        weight_hash=weight_hash,
+        weight_hash=chosen,
         cases_hash=cases.hash,
         figures=measured.figures,
         timing=measured.timing,

@@ -5,11 +5,13 @@ trained -> manifest with parent and plan -> kept durably -> `model.added` and `m
 
 from msgspec import Struct
 
-from assay.flows.identity.admit_principal import admit_principal
+from assay.flows.identity.authenticate import confirm, require_credential
 from assay.flows.model.known_model import get_manifest, weight_files
 from assay.flows.model.model_entry import record_evaluation, record_model
 from assay.flows.model.train_model import Comparison, Trained
 from assay.flows.tools import Tools
+from assay.identity.authorise import require_role
+from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TenantId
@@ -32,17 +34,16 @@ class RecordedTraining(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     worse: tuple[str, ...]
 
 
-def record_training(
-    tools: Tools, trained: Trained, *, name: str, version: str, credential: str, at: Instant
-) -> RecordedTraining:
-    """By an operator. A model that got worse is recorded too: nobody can put it into use, and anybody can see why."""
+def record_training(tools: Tools, caller: Caller, trained: Trained, *, name: str, version: str) -> RecordedTraining:
+    """Record a training of an operator. One that got worse is recorded too: nobody can put it into use."""
+    require_credential(caller)
+    require_role(caller.principal, (BuiltInRole.OPERATOR,))
     manifest = _manifest(trained, name, version)
 
     def work(unit: Unit) -> None:
-        principal = admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at)
-        _record(unit, principal.tenant_id, trained, manifest, by=principal.id, at=at)
+        by = confirm(unit, caller).principal
+        _record(unit, caller.tenant_id, trained, manifest, by=by.id, at=caller.at)
 
-    tools.database.read(lambda unit: admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at))
     # The bytes first: an entry must never name weights that a crash could have lost.
     weight_files(tools).put(trained.weights)
     tools.database.write(work)

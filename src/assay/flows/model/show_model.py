@@ -1,11 +1,15 @@
 """What is known of models: where they came from, what was found of them, and when each was in use."""
 
+from typing import Annotated
+
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from assay.flows.model.known_model import active_hash, get_manifest, shipped_cards, shipped_manifest
+from assay.flows.request import Option, Page, Paged, Request, cut, map_page, read_number
 from assay.flows.tools import Tools
-from assay.kernel.digest import Digest
+from assay.identity.caller import Caller
+from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.model.card import ModelCard
@@ -27,6 +31,21 @@ _COUNTS = (
     ("unparsable", "unparsable"),
     ("refused", "refusals"),
 )
+
+
+ACTIVE = "active"
+
+
+class ListModels(Paged, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which page of the models."""
+
+
+class ShowModel(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    weights: Annotated[
+        str,
+        Meta(description="The hash of the weights, or `active` for those that judge now."),
+        Option(metavar="[HASH]"),
+    ] = ACTIVE
 
 
 class ListedModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -71,6 +90,19 @@ class KnownModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     lineage: tuple[Digest, ...]
     evaluations: tuple[FoundFigures, ...]
     activations: tuple[InUse, ...]
+
+
+def models(tools: Tools, caller: Caller, request: ListModels) -> Page[ListedModel]:
+    """List the weights that are known: the shipped ones first, then the others in the order they were added."""
+    found, after = list_models(tools, caller.tenant_id), read_number("models", request.cursor)
+    numbered = list(enumerate(found, 1))[after:]
+    page = cut("models", numbered[: request.limit + 1], request.limit, lambda pair: pair[0])
+    return map_page(page, lambda pair: pair[1])
+
+
+def model(tools: Tools, caller: Caller, request: ShowModel) -> KnownModel:
+    """Show the card of a model: what it came from, what was measured of it, and when it was in use."""
+    return show_model(tools, caller.tenant_id, None if request.weights == ACTIVE else parse_digest(request.weights))
 
 
 def list_models(tools: Tools, tenant_id: TenantId) -> tuple[ListedModel, ...]:

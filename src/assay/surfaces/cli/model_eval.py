@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from assay.kernel.digest import Digest
 from assay.model.figures import Figures, Timing, check_targets
-from assay.surfaces.cli.acting import credential_option, read_credential, within
+from assay.operations.model import EVALUATE_MODEL
+from assay.surfaces.cli.derive import common_options
 from assay.surfaces.cli.output import Call, NodeCommand
 from assay.surfaces.cli.text_file import read_bytes
 
@@ -53,7 +54,7 @@ class _Measured(Struct, frozen=True, kw_only=True):
 @click.option("--every", type=click.IntRange(1), default=1, metavar="N", help="With --sweep: each N-th case only.")
 @click.option("--plot", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Write a picture (SVG).")
 @click.option("--record", is_flag=True, help="Record the figures in the ledger, as an operator; activation needs them.")
-@credential_option
+@common_options(EVALUATE_MODEL)
 @click.pass_context
 def evaluate(
     context: click.Context,
@@ -67,7 +68,7 @@ def evaluate(
     every: int,
     plot: Path | None,
     record: bool,
-    credential: str | None,
+    **where: str | None,
 ) -> None:
     """Measure a model on cases: accuracy, FLAG recall, silent CLEARs, agreement, times, and the confusion matrix.
 
@@ -85,7 +86,7 @@ def evaluate(
     cases = _cases(case_file, limit)
     if record and backend != "judge":
         raise click.UsageError("expected --record with the judge: only its weights can be put into use")
-    told = _recorded(call, cases, weights, credential) if record else _measured(call, cases, weights, backend)
+    told = _recorded(call, case_file, limit, weights, where) if record else _measured(call, cases, weights, backend)
     unmet = check_targets(told.figures)
     if plot is not None:
         plot.write_text(plot_figures(told.figures, f"{told.model[:40]}… on {told.cases_hash[:23]}…"), encoding="utf-8")
@@ -131,18 +132,13 @@ def _measured(call: Call, cases: "CaseFile", weights: str | None, backend: str) 
     )
 
 
-def _recorded(call: Call, cases: "CaseFile", weights: str | None, credential: str | None) -> _Measured:
-    from assay.flows.model.evaluate_model import evaluate_model
-    from assay.flows.model.known_model import active_hash
-    from assay.kernel.digest import parse_digest
+def _recorded(
+    call: Call, file: Path | None, limit: int | None, weights: str | None, where: dict[str, str | None]
+) -> _Measured:
+    from assay.surfaces.cli.perform import perform
 
-    token = read_credential(credential)
-    with call.open_node(writable=True) as (tools, config), call.progress("measuring") as progress:
-        in_use = tools.database.read(lambda unit: active_hash(unit, call.tenant_of(config, None)))
-        chosen = in_use if weights is None else parse_digest(weights)
-        done = evaluate_model(
-            tools, chosen, cases, credential=within(tools, token, "models:write"), at=tools.clock.now(), report=progress
-        )
+    given = {"cases": b"" if file is None else read_bytes(file, largest=_LARGEST), "weights": weights, "limit": limit}
+    done = perform(call, EVALUATE_MODEL, {name: value for name, value in given.items() if value is not None}, **where)
     return _Measured(
         model=done.weight_hash,
         cases_hash=done.cases_hash,

@@ -1,48 +1,13 @@
 """Models for a person to read: rows of the registry, a card, figures with their confusion matrix."""
 
-from assay.flows.model.activate_model import ActivationAsked
 from assay.flows.model.measure_model import Measured
 from assay.flows.model.record_training import RecordedTraining
-from assay.flows.model.show_model import KnownModel, ListedModel, figure_lines
+from assay.flows.model.show_model import figure_lines
 from assay.flows.model.sweep_model import Sweep
 from assay.model.figures import Figures, Timing
 from assay.model.form import limit_rows
+from assay.operations.shown.model import figure_rows
 from assay.surfaces.cli.acting import columns
-
-
-def models_text(models: tuple[ListedModel, ...]) -> str:
-    rows: list[tuple[str, ...]] = [("", "WEIGHTS", "NAME", "VERSION", "FROM")]
-    rows += [
-        (
-            "*" if one.is_active else "",
-            one.weight_hash,
-            one.name,
-            one.version,
-            "shipped" if one.is_shipped else one.parent_hash or "outside",
-        )
-        for one in models
-    ]
-    return columns(rows)
-
-
-def card_text(known: KnownModel) -> str:
-    one = known.manifest
-    lines = [
-        f"{one.name} {one.version}{' (in use)' if known.is_active else ''}",
-        f"weights: {one.weight_hash}, {one.size} bytes, {one.parameters} parameters",
-        f"shape: {one.shape.layers} layers, width {one.shape.width}, {one.shape.heads} heads, inner {one.shape.inner}",
-        f"prompt template: {one.prompt_template_id}",
-    ]
-    lines += [f"came from: {parent}" for parent in known.lineage]
-    if one.training is not None:
-        plan = one.training
-        lines.append(f"trained: {plan.steps} steps at {plan.rate:g}, seed {plan.replay_seed}, pairs {plan.pairs_hash}")
-    if known.card is not None:
-        lines.append(f"its card: verdicts right {known.card.verdict_accuracy:.2%} of {known.card.cases} sealed cases")
-    for found in known.evaluations:
-        lines += [f"measured on {found.cases_hash} (entry {found.sequence_number})", *_figure_rows(found.figures)]
-    lines += [f"in use since {used.activated_at}, by {used.by} on {used.ticket_id}" for used in known.activations]
-    return "\n".join(lines)
 
 
 def measured_text(measured: Measured) -> str:
@@ -53,7 +18,7 @@ def figures_text(figures: Figures, timing: Timing) -> str:
     """All figures, each on a line; then types, then the matrix of expected and got."""
     kinds: list[tuple[str, ...]] = [(kind, f"{one.right} of {one.asserted}") for kind, one in figures.types.items()]
     return "\n\n".join(
-        ["\n".join([*_figure_rows(figures), *_timing_rows(timing)]), columns(kinds or [("", "")]), _matrix(figures)]
+        ["\n".join([*figure_rows(figures), *_timing_rows(timing)]), columns(kinds or [("", "")]), _matrix(figures)]
     )
 
 
@@ -75,25 +40,6 @@ def training_text(done: RecordedTraining) -> str:
     lines += [f"worse: {reason}" for reason in done.worse]
     ending = "it cannot be put into use" if done.worse else f"assay model activate {done.manifest.weight_hash}"
     return "\n".join([*lines, ending])
-
-
-def activation_text(asked: ActivationAsked) -> str:
-    return f"{asked.ticket.shown}\n\nasked: {asked.ticket.id}; somebody else answers with `assay review answer`"
-
-
-def _figure_rows(figures: Figures) -> list[str]:
-    rates = {
-        "verdict accuracy": figures.verdict_accuracy,
-        "assertion accuracy": figures.assertion_accuracy,
-        "FLAG recall": figures.flag_recall,
-        "silent CLEAR": figures.silent_clear,
-        "agreement": figures.agreement,
-    }
-    counts = {"cases": figures.cases, "silent CLEARs": figures.silent_clears, "unparsable": figures.unparsable}
-    counts |= {"refused for their size": figures.refusals} if figures.refusals else {}
-    return [f"{name:20} {rate:.4%}" for name, rate in rates.items()] + [
-        f"{name:20} {count}" for name, count in counts.items()
-    ]
 
 
 def _timing_rows(timing: Timing) -> list[str]:

@@ -8,7 +8,7 @@ import click
 
 from assay.flows.model.train_model import Progress, Trained
 from assay.model.learn.plan import Plan
-from assay.surfaces.cli.acting import credential_option, read_credential, within
+from assay.surfaces.cli.acting import credential_option, read_credential
 from assay.surfaces.cli.output import Call, NodeCommand
 from assay.surfaces.cli.text_file import read_bytes
 
@@ -56,6 +56,7 @@ def train(
     A training that was stopped goes on from its checkpoint when it is called the same way. Exit 1 if the new model is
     worse, on the sealed cases or on the pairs that were held out.
     """
+    from assay.flows.identity.authenticate import authenticate, require_scope
     from assay.flows.model.record_training import record_training
     from assay.surfaces.cli.model_text import training_text
 
@@ -64,13 +65,14 @@ def train(
     # The node is open for reading only while it learns: others go on writing.
     trained, base = _trained(call, pairs, cases, parent, settings)
     with call.open_node(writable=True) as (tools, _):
+        caller = authenticate(tools, token, at=tools.clock.now())
+        require_scope(caller, "models:write")
         done = record_training(
             tools,
+            caller,
             trained,
             name=base[0],
             version=version or f"{base[1].partition('+')[0]}+{_name_of(trained.plan)[:8]}",
-            credential=within(tools, token, "models:write"),
-            at=tools.clock.now(),
         )
     _checkpoint(call, trained.plan).drop()
     call.answer(done, training_text(done))

@@ -127,6 +127,8 @@ _ELSEWHERE = {
     "/evidence",
     "/graphs",
     "/graphs/reviews",
+    # Weights and cases are no JSON (`tests/surfaces/cli`).
+    *("/models", "/models/evaluations", "/models/{weights}/activate"),
     "/graphs/{content_hash}/release",
     "/telemetry/answers",
     # A rule of high risk, an attempt to leave the perimeter (`tests/surfaces/cli`).

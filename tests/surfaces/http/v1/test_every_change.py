@@ -70,7 +70,7 @@ def test_every_other_change_reads_the_key_before_it_does_anything(whole: Whole, 
     """A key that cannot be kept is refused as such, by whoever asks, whatever else the request says."""
     before = whole.entries()
     path = route.replace("{ticket_id}", f"tk_{'a' * 26}").replace("{", "").replace("}", "")
-    media_type = _BYTES if route.endswith("/evidence") else "application/json"
+    media_type = _BYTES if route.endswith(("/evidence", "/models", "/models/evaluations")) else "application/json"
     told = _send(whole, path, b"{}", "omar", **{"idempotency-key": "a b", "content-type": media_type})
     refused(told, 400, "http.idempotency_key")
     assert whole.entries() == before

@@ -94,6 +94,8 @@ def _walk_verdicts(walk: Walk) -> None:
     get("/sovereignty")
     active = get("/graphs/active")
     get("/graphs")
+    get("/models")
+    get("/models/{weights}", "operator", "/models/active")
     get("/graphs/history")
     named = active["document_hash"]
     document = get("/graphs/{graph}", "operator", f"/graphs/{named}")
@@ -332,6 +334,8 @@ _ELSEWHERE = {
     f"GET {PREFIX}/tickets/{{ticket_id}}/verdict",
     *(f"POST {PREFIX}/sovereignty/{name}" for name in ("quote", "audit", "clear")),
     f"GET {PREFIX}/verdicts/{{sequence}}/receipt",
+    # Weights and cases are no JSON (`tests/surfaces/cli`).
+    *(f"POST {PREFIX}/models{name}" for name in ("", "/evaluations", "/{weights}/activate")),
     # Arrays of proofs, and an answer that needs the scopes of both rooms (`tests/node`).
     f"GET {PREFIX}/telemetry/{{telemetry_id}}/proof",
     f"POST {PREFIX}/telemetry/answers",
