@@ -387,6 +387,25 @@ class TestRetirements:
         ring = trusted_keys(_trust(_A), offered, [_retire(_B, _A, day=5)])
         assert set(ring.records) == {_A.key_id, _B.key_id, _C.key_id}
 
+    @pytest.mark.parametrize("day", [1, 4, 9])
+    def test_a_replaced_key_retires_none_of_its_successors(self, day: int) -> None:
+        """Whoever stole it could otherwise take the node's new key away, with any date."""
+        second = msgspec.structs.replace(_record(_B, start=2), replaces=_A.key_id)
+        third = msgspec.structs.replace(_record(_C, start=3), replaces=_B.key_id)
+        offered = [_endorse(second, _A), _endorse(third, _B), _endorse(_record(_D), _A)]
+        attempts = [_retire(_B, _A, day=day), _retire(_C, _A, day=day)]
+        ring = trusted_keys(_trust(_A), offered, [_retire(_A, _A, day=5), *attempts])
+        assert [ring.records[key.key_id][0].valid_until for key in (_B, _C)] == [None, None]
+        # The other way round it holds, and so does the end of a key that replaces nobody.
+        ring = trusted_keys(_trust(_A), offered, [_retire(_A, _C, day=5), _retire(_D, _A, day=4)])
+        assert [ring.records[key.key_id][0].valid_until for key in (_A, _D)] == [_at(5), _at(4)]
+
+    def test_keys_that_name_each_other_as_replaced_end_the_search(self) -> None:
+        one = msgspec.structs.replace(_record(_B), replaces=_C.key_id)
+        other = msgspec.structs.replace(_record(_C), replaces=_B.key_id)
+        offered = [_endorse(one, _A), _endorse(other, _A)]
+        assert trusted_keys(_trust(_A), offered, [_retire(_B, _A, day=3)]).records[_B.key_id][0].valid_until == _at(3)
+
     def test_an_anchor_can_retire_itself(self) -> None:
         ring = trusted_keys(_trust(_A), [], [_retire(_A, _A, day=5)])
         assert ring.find(_A.key_id, _at(4)) is not None

@@ -151,8 +151,9 @@ def trusted_keys(
     An endorsement counts if its signature holds and its endorser is trusted, is valid when the new key becomes
     valid, and may endorse: anchors and ledger keys any purpose, other keys their own. Only an anchor vouches for
     itself, which limits it. What does not count is passed over, since a bundle may carry keys of others.
-    A retirement counts if the key itself signed it, or a key that might have endorsed it; it shortens validity,
-    and the chains are then followed again under the shortened dates.
+    A retirement counts if the key itself signed it, or a key that might have endorsed it and that it does not replace:
+    a key that was replaced, perhaps because it was stolen, retires none of its successors. A retirement shortens
+    validity, and the chains are then followed again under the shortened dates.
     """
     return _ring_of(anchors, tuple(dict.fromkeys(endorsements)), tuple(retirements))
 
@@ -255,7 +256,8 @@ def _accepted_ends(widest: _Records, retirements: Iterable[Retirement]) -> dict[
 def _is_retired_by(retirement: Retirement, widest: _Records) -> bool:
     signers, targets = widest.get(retirement.endorsed_by, ()), widest.get(retirement.key_id, ())
     itself = retirement.endorsed_by == retirement.key_id
-    allowed = any(itself or _may_endorse(signer, target) for signer in signers for target in targets)
+    allowed = itself or any(_may_endorse(signer, target) for signer in signers for target in targets)
+    allowed = allowed and bool(signers) and (itself or not _replaces(targets, retirement.endorsed_by, widest))
     # A key id fixes the key's bytes, so all records of the signer hold the same key.
     raw = signers[0].raw_public_key if allowed else None
     if raw is None:
@@ -265,6 +267,19 @@ def _is_retired_by(retirement: Retirement, widest: _Records) -> bool:
     except SignatureError:
         return False
     return True
+
+
+def _replaces(targets: Sequence[KeyRecord], key_id: KeyId, widest: _Records) -> bool:
+    """Whether one of these keys replaces that one, directly or through later rotations."""
+    waiting, seen = [target.replaces for target in targets], set[KeyId]()
+    while waiting:
+        before = waiting.pop()
+        if before == key_id:
+            return True
+        if before is not None and before not in seen:
+            seen.add(before)
+            waiting.extend(record.replaces for record in widest.get(before, ()))
+    return False
 
 
 def _ended(record: KeyRecord, ends: Mapping[KeyId, Instant]) -> KeyRecord:

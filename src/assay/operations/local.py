@@ -37,6 +37,7 @@ _LEDGER = (
     Local(name="witness.trust", command="witness trust", summary="Make the key of a log known to a witness."),
     Local(name="node_keys.list", command="key list", summary="List the node's own keys and their validity."),
     Local(name="node_key.rotate", command="key rotate", summary="Replace a key file of the node by a new one."),
+    Local(name="node_key.end", command="key end", summary="End a replaced key of the node before its overlap is over."),
     Local(name="anchor.add", command="key trust add", summary="Add a trust anchor to assay.toml."),
     Local(name="anchors.list", command="key trust list", summary="List the trust anchors of assay.toml."),
 )

@@ -33,6 +33,21 @@ def test_whoever_trusts_the_old_key_can_verify_what_the_new_one_signs(home: Path
     assert before not in in_use
 
 
+def test_a_key_in_its_overlap_is_ended_at_once(home: Path) -> None:
+    """By the key that replaced it; the old one cannot end the new one, and a key in use is not ended."""
+    value = ask("--home", home, "key", "rotate", "review", "--json").json
+    old, new = value["replaces"], value["key_id"]
+    in_use = ask("--home", home, "key", "end", new, "--reason", "stolen", "--json")
+    assert (in_use.code, in_use.error_code) == (2, "key.in_use")
+    assert ask("--home", home, "key", "end", old, "--reason", "stolen").code == 0
+    rows = {row["key_id"]: row for row in ask("--home", home, "key", "list", "--json").json}
+    assert rows[old]["valid_until"] < value["old_valid_until"]
+    assert rows[new]["valid_until"] is None
+    again = ask("--home", home, "key", "end", old, "--reason", "stolen", "--json")
+    assert again.error_code == "key.expired"
+    assert ask("--home", home, "ledger", "verify", "--full").code == 0
+
+
 def test_a_rotation_cut_short_is_finished_by_the_next_one(home: Path) -> None:
     """A crash between recording and assay.toml: the recorded successor is taken, no second one is made."""
     before = (home / "assay.toml").read_text()

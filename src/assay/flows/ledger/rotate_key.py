@@ -1,15 +1,18 @@
-"""Replace a key of the node: the old one vouches for the new one, and both are valid for a while."""
+"""Replace a key of the node: the old one vouches for the new one, and both are valid for a while; or end it early."""
 
 from datetime import timedelta
 
-from assay.flows.ledger.own_keys import own_key_ring
+from assay.flows.errors import FlowError
+from assay.flows.ledger.own_keys import own_key_ring, own_signers
 from assay.flows.tools import Tools
-from assay.kernel.ids import TenantId
+from assay.kernel.errors import Blame
+from assay.kernel.ids import KeyId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.key import (
     Endorsement,
     KeyPurpose,
     Retirement,
+    RetirementDraft,
     endorsement_message,
     retirement_message,
     rotate,
@@ -19,6 +22,13 @@ from assay.kernel.key import (
 from assay.kernel.ledger import EntryKind, draft_entry
 from assay.ports.database import Unit
 from assay.ports.signer import Signer
+
+
+class KeyInUseError(FlowError):
+    """A key that the node signs with cannot be ended; it is replaced first."""
+
+    code = "key.in_use"
+    blame = Blame.USAGE
 
 
 def rotate_key(
@@ -49,3 +59,22 @@ def rotate_key(
 
     tools.database.write(work)
     return endorsement, retirement
+
+
+def end_key(tools: Tools, tenant_id: TenantId, key_id: KeyId, *, reason: str, at: Instant) -> Retirement:
+    """End a key of the node now, before its overlap is over; the ledger key in use signs its end.
+
+    What it signed before stays valid. A key in use is refused (`key.in_use`): it is replaced first.
+    """
+    if any(signer.key_id == key_id for _, signer in own_signers(tools)):
+        raise KeyInUseError(f"`{key_id}` is in use: replace it first with `assay key rotate`, then end it")
+    own_key_ring(tools).get(key_id, at)
+    draft = RetirementDraft(key_id=key_id, valid_until=at, reason=reason)
+    signer = tools.ledger_signer
+    retirement = seal_retirement(draft, endorsed_by=signer.key_id, signature=signer.sign(retirement_message(draft)))
+
+    def work(unit: Unit) -> None:
+        unit.keys.add(retirement, unit.record(draft_entry(tenant_id, EntryKind.KEY_RETIRED, retirement, at=at)))
+
+    tools.database.write(work)
+    return retirement

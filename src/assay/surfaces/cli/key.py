@@ -155,6 +155,25 @@ def _rotated(tools: "Tools", config: "Config", key_id: "KeyId", purpose: "KeyPur
     }
 
 
+@key.command("end")
+@click.argument("key_id", metavar="KEY_ID")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; it is recorded in the ledger.")
+@click.pass_obj
+def _end(call: Call, key_id: str, reason: str) -> None:
+    """End a replaced key of the node now, before its overlap is over: nothing signed with it later is valid.
+
+    What it signed before stays valid. A key in use is replaced first (`assay key rotate`). The ledger key in use signs
+    its end; an ended key ends none of its successors.
+    """
+    from assay.flows.ledger.rotate_key import end_key
+    from assay.kernel.ids import parse_key_id
+
+    with call.open_node(writable=True) as (tools, config):
+        tenant_id, at = call.tenant_of(config, None), tools.clock.now()
+        ended = end_key(tools, tenant_id, parse_key_id(key_id), reason=reason, at=at)
+    call.answer(ended, f"ended {ended.key_id}")
+
+
 @key.group("trust", cls=Group)
 def _trust() -> None:
     """Whom this node trusts: the anchors in assay.toml."""
