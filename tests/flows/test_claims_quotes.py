@@ -57,6 +57,8 @@ def test_a_quote_is_on_record_beside_the_bundle_and_may_not_change(desk: ClaimsD
     (entry,) = desk.entries(EntryKind.CLAIMS_RECEIVED)
     quote = {"offset": 0, "place": 0, "quote": "The river is 30 m deep at the bridge."}
     assert entry["context"]["passages"] == {"c-1": [quote]}
+    (seen,) = desk.shown(gated.bundle_hash).passages["c-1"]
+    assert (seen.result, seen.sentences) == (SupportResult.SUPPORTED, ("The river is 30 m deep at the bridge.",))
     assert not desk.gate(first).is_new
     # As the node renders it, without the quote, it may come back.
     assert not desk.gate(desk.document(desk.claim(evidence_pointers=[pointer(evidence_hash=_HASH)]))).is_new

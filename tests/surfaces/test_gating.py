@@ -96,6 +96,34 @@ def test_a_policy_that_requires_it_has_the_nodes_own_model_asked_from_python_too
     assert sum(one.path.endswith("/completions") for one in server.asked) >= 2
 
 
+@pytest.mark.clause("claimbundle", "semantic-entropy")
+def test_a_claimed_function_is_as_uncertain_as_the_nodes_own_model_about_its_question(
+    template: Path, tmp_path: Path
+) -> None:
+    """What the function does not say is computed; the same question again costs nothing, and a budget ends it."""
+    folder = copied_claims(template, tmp_path)
+    with opened_claims(folder) as desk:
+        agent = desk.agent
+    with served(_says_yes) as server:
+        with (folder / "node" / "assay.toml").open("a") as config:
+            config.write(f'[models.general]\nbackend = "vllm"\nmodel = "m"\nurl = "{server.address.url}"\n')
+            config.write("[claims]\nanswers_per_day = 5\n")
+
+        @assay.claimed(origin_agent="ai:surveyor", node=folder / "node", credential=agent)
+        def depth(question: str) -> assay.Claimed[int]:
+            return assay.Claimed(value=30, statement="The river is 30 m deep.", question=question)
+
+        assert depth("Is the river deep?") == 30
+        asked = sum(one.path.endswith("/completions") for one in server.asked)
+        assert 1 <= asked <= 5
+        with assay.open(folder / "node", credential=agent) as node:
+            assert node.estimate("Is it deep?").value == 0.0
+            assert node.estimate("Is it deep?").value == 0.0
+            with pytest.raises(assay.Error) as spent:
+                node.estimate("Is it wide?")
+        assert spent.value.code == "claims.estimate_budget"
+
+
 def test_a_claimed_function_returns_on_publish_and_raises_otherwise() -> None:
     """Whatever is left out is the stricter choice: without an uncertainty nothing is published."""
 

@@ -11,7 +11,7 @@ def depth(river: str) -> assay.Claimed: ...         returns on PUBLISH, raises `
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 from uuid import UUID
@@ -32,6 +32,7 @@ from assay.claims.bundle import (
 )
 from assay.claims.decide import Outcome, gate_document
 from assay.claims.errors import ClaimsError
+from assay.claims.estimate.estimate import Estimate
 from assay.claims.gate import GateFacts, standard_gates
 from assay.claims.guardian import BuiltInGuardian
 from assay.claims.parse_bundle import Reading, check_bundle
@@ -43,7 +44,7 @@ from assay.flows.claims.gate_claims import gate_document as gate_on_node
 from assay.flows.identity.authenticate import authenticate
 from assay.flows.tools import Tools
 from assay.identity.risk import RiskTier
-from assay.kernel.errors import Blame
+from assay.kernel.errors import Blame, Error
 from assay.kernel.trace import TRACE_BYTES, new_trace
 
 P = ParamSpec("P")
@@ -83,7 +84,9 @@ class NoCredentialError(ClaimsError):
 class Claimed(Struct, Generic[T], frozen=True, kw_only=True):
     """What a function answers, and what it claims by that; whatever is left out is the stricter choice.
 
-    Without an `uncertainty` it is taken as not sure at all, and is deferred.
+    Without an `uncertainty` it is taken as not sure at all, and is deferred. With a `question` the node's own general
+    model is asked how uncertain it is about that: its estimate is the uncertainty where none is given, and the stricter
+    of the two counts where one is. Without a node, or without such a model, it stays as uncertain as it was.
     """
 
     value: T
@@ -91,6 +94,7 @@ class Claimed(Struct, Generic[T], frozen=True, kw_only=True):
     evidence: tuple[EvidencePointer, ...] = ()
     uncertainty: Uncertainty = _UNKNOWN
     tool_arguments: tuple[str, ...] = ()
+    question: str | None = None
 
 
 @overload
@@ -113,6 +117,7 @@ def gate(
     contents: Mapping[str, bytes] = ...,
     tool_arguments: Sequence[str] = ...,
     thread: str | None = ...,
+    questions: Mapping[str, str] | None = ...,
 ) -> GatedClaims: ...
 
 
@@ -126,6 +131,7 @@ def gate(
     contents: Mapping[str, bytes] | None = None,
     tool_arguments: Sequence[str] = (),
     thread: str | None = None,
+    questions: Mapping[str, str] | None = None,
 ) -> Outcome | GatedClaims:
     """What the gates decide about a bundle.
 
@@ -141,7 +147,11 @@ def gate(
     with _opened(node) as tools:
         # What comes with a bundle; the bundle itself is read from the document as it is, so that a refusal names it.
         submitted = GateBundle(
-            bundle={}, contents=dict(contents or {}), tool_arguments=tuple(tool_arguments), thread=thread
+            bundle={},
+            contents=dict(contents or {}),
+            tool_arguments=tuple(tool_arguments),
+            thread=thread,
+            questions=dict(questions or {}),
         )
         return _gate_there(tools, credential, given, submitted)
 
@@ -172,6 +182,10 @@ def claimed(
         @functools.wraps(function)
         def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
             answer = function(*args, **kwargs)
+            with _asking(node, credential, answer) as (place, answer):
+                return settle(answer, place)
+
+        def settle(answer: Claimed[T], node: Tools | Path | str | None) -> T:
             bundle = _bundle_of(answer, function.__name__, origin_agent, RiskTier(risk_tier), ClaimType(claim_type))
             costly = replace(bundle, claims=tuple(replace(one, if_wrong_cost=if_wrong_cost) for one in bundle.claims))
             done: Outcome | GatedClaims
@@ -179,7 +193,12 @@ def claimed(
                 done = gate(costly, policy=policy, risk_ceiling=risk_ceiling, tool_arguments=answer.tool_arguments)
             else:
                 done = gate(
-                    costly, node=node, credential=credential, tool_arguments=answer.tool_arguments, thread=thread
+                    costly,
+                    node=node,
+                    credential=credential,
+                    tool_arguments=answer.tool_arguments,
+                    thread=thread,
+                    questions=None if answer.question is None else {function.__name__: answer.question},
                 )
             caveats = (done.outcome if isinstance(done, GatedClaims) else done).caveats
             if done.decision is not Decision.PUBLISH or (caveats and on_caveats is None):
@@ -191,6 +210,35 @@ def claimed(
         return wrapped
 
     return wrap
+
+
+@contextmanager
+def _asking(
+    node: Tools | Path | str | None, credential: str | None, answer: Claimed[T]
+) -> Iterator[tuple[Tools | Path | str | None, Claimed[T]]]:
+    """Where a question comes with an answer, the open node, and the answer with the uncertainty of the node's model.
+
+    A model that cannot answer leaves it as it was: then the gate is asked the same, and defers.
+    """
+    if node is None or credential is None or answer.question is None:
+        yield node, answer
+        return
+    with _opened(node) as tools:
+        if tools.estimator is not None and answer.uncertainty is _UNKNOWN:
+            caller = authenticate(tools, credential, at=tools.clock.now())
+            with suppress(Error):
+                found = tools.estimator(caller.tenant_id, answer.question, at=caller.at)
+                answer = replace(answer, uncertainty=_stated(found))
+        yield tools, answer
+
+
+def _stated(found: Estimate) -> Uncertainty:
+    return Uncertainty(
+        method=found.method,
+        value=found.value,
+        interpretation=found.interpretation,
+        gate_recommendation=found.recommendation,
+    )
 
 
 def _gate_there(

@@ -4,19 +4,23 @@ A reviewer who is still to answer alone sees a bundle as it was when they were a
 others answered, by its reason, its approvals, or by being there at all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import UNSET, Meta, Struct
 from msgspec.structs import replace
 
-from assay.claims.bundle import Decision
+from assay.claims.bundle import Claim, Decision
 from assay.claims.decide import decided_bundle
 from assay.claims.gate import GateFacts
-from assay.facts.claims import ClaimsDecided
+from assay.claims.parse_bundle import parse_bundle
+from assay.claims.passage import Passage, SupportResult
+from assay.facts.claims import BundleContext, ClaimsDecided
 from assay.flows.claims.claims_facts import asked_of
 from assay.flows.claims.claims_rows import decided_rows, is_asker
 from assay.flows.claims.decide_claims import FINAL, GatedClaims, recorded_claims
+from assay.flows.claims.evidence import CheckQuote, check_quote_in
 from assay.flows.errors import NotFoundError
 from assay.flows.known import get_ticket
 from assay.flows.request import (
@@ -63,8 +67,22 @@ class ShowClaim(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
     bundle_hash: Annotated[str, Meta(description="The hash of the bundle."), Option(metavar="HASH")]
 
 
+class ShownPassage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a pointer of a claim quotes, and the sentences around it where the source is held and has it."""
+
+    place: int
+    source: str
+    quote: str
+    result: SupportResult
+    message: str
+    sentences: tuple[str, ...] = ()
+
+
 class ClaimsView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A bundle with its decision, and every decision about it in order; `successor` is the one in its place, if any."""
+    """A bundle with its decision, and every decision about it in order; `successor` is the one in its place, if any.
+
+    `passages` are the quotes of each claim, by claim id, compared with what is held now.
+    """
 
     gated: GatedClaims
     decisions: tuple[ClaimsDecided, ...]
@@ -72,6 +90,7 @@ class ClaimsView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     received_at: Instant
     resumes: Digest | None
     successor: Digest | None
+    passages: dict[str, tuple[ShownPassage, ...]] = {}
 
 
 class ListedClaims(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -145,6 +164,41 @@ def show_claims(
         received_at=row.received_at,
         resumes=row.resumes,
         successor=None if successor is None else successor.bundle_hash,
+        passages=_passages(unit, tenant_id, row),
+    )
+
+
+def _passages(unit: Unit, tenant_id: TenantId, row: ReceivedBundle) -> dict[str, tuple[ShownPassage, ...]]:
+    quoted = msgspec.json.decode(row.context, type=BundleContext).passages
+    if not quoted:
+        return {}
+    claims = {claim.id: claim for claim in parse_bundle(row.text).claims}
+    hashes = {one.evidence_hash for claim in claims.values() for one in claim.evidence_pointers if one.evidence_hash}
+    contents = unit.claims.contents(tenant_id, tuple(sorted(hashes)))
+    return {
+        name: tuple(_shown_passage(claims[name], one, contents) for one in found)
+        for name, found in quoted.items()
+        if name in claims
+    }
+
+
+def _shown_passage(claim: Claim, passage: Passage, contents: Mapping[str, bytes]) -> ShownPassage:
+    pointer = claim.evidence_pointers[passage.place]
+    asked = CheckQuote(
+        statement=claim.statement,
+        quote=passage.quote,
+        source=pointer.source,
+        offset=passage.offset,
+        selector=passage.selector,
+    )
+    found = check_quote_in(asked, contents.get(pointer.evidence_hash or ""))
+    return ShownPassage(
+        place=passage.place,
+        source=pointer.source,
+        quote=passage.quote,
+        result=found.result,
+        message=found.message,
+        sentences=found.passage,
     )
 
 

@@ -85,6 +85,9 @@ def view_text(view: ClaimsView) -> str:
     if view.successor is not None:
         lines.append(f"its place was taken by {view.successor}")
     lines += [_decision_line(one) for one in view.decisions]
+    for name, found in view.passages.items():
+        lines += [f"{_line(name)} quotes {_line(one.source)}: {one.result}: {_line(one.message)}" for one in found]
+        lines += [f"| {_line(text)}" for one in found for text in one.sentences]
     lines += [
         f"approved by {one.approver} at {render_instant(one.timestamp)}: {plain(one.reason) or '-'}"
         for one in view.gated.bundle.audit_trail.human_approvals

@@ -6,6 +6,7 @@ from litestar import Request, get
 from litestar.response import Response
 from msgspec import Struct
 
+from assay.flows.claims.oversight import MeasureOversight
 from assay.flows.review.show_progress import ListProgress
 from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import SIGNED_IN, GivenVisit
@@ -26,4 +27,5 @@ async def list_progress(request: Request[Any, Any, Any], visit: GivenVisit) -> R
     wanted = parse_query(ProgressQuery, request)
     asked = ListProgress(limit=_PAGE, cursor=wanted.after or None)
     page = await visit.desk.run(lambda: visit.perform("desk.progress", asked))
-    return render_page("progress.html", visit, rows=page.items, following=page.next)
+    measured = await visit.desk.draw_up(lambda: visit.perform("oversight.measure", MeasureOversight()))
+    return render_page("progress.html", visit, rows=page.items, following=page.next, figures=measured.figures)
