@@ -43,8 +43,13 @@ class ActingNode(Calls):
             remedies = operation.remedies.get(error.code, ())
             if not remedies or self._node.read_only:
                 raise
-        for name in remedies:
-            self._dispatch(BY_NAME[name], parse_request(BY_NAME[name], {}), None)
+            refusal = error
+        try:
+            for name in remedies:
+                self._dispatch(BY_NAME[name], parse_request(BY_NAME[name], {}), None)
+        except Error as error:
+            # A caller who may not remedy it is told what is missing, as through every other door.
+            raise refusal from error
         return self._dispatch(operation, request, key)
 
     def _dispatch(self, operation: Operation, request: msgspec.Struct, key: str | None) -> Outcome:

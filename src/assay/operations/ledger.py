@@ -117,13 +117,22 @@ OPERATIONS: tuple[Operation, ...] = (
         media_types=proofs.MEDIA_TYPES,
         remedies=_SIGN_FIRST,
     ),
-    Listing("search.find", proofs.search, "GET /search", needs=READ, command="ledger search", columns=_LINE),
+    Listing(
+        "search.find",
+        proofs.search,
+        "GET /search",
+        needs=READ,
+        command="ledger search",
+        columns=_LINE,
+        example={"term": ["kind=note"]},
+    ),
     Read(
         "search.prove",
         proofs.prove_search,
         "GET /search/proof",
         needs=READ,
         command="ledger prove-search",
+        example={"term": ["kind=note"]},
         remedies={"search.no_index": ("index.seal", "checkpoint.sign")},
     ),
     Listing(

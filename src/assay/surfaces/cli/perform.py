@@ -53,8 +53,13 @@ def perform(call: Call, operation: Operation, given: Mapping[str, Any], **where:
         remedies = operation.remedies.get(error.code, ())
         if not remedies:
             raise
-    for name in remedies:
-        perform_only(call, BY_NAME[name], {}, **{**where, "idempotency_key": None})
+        refusal = error
+    try:
+        for name in remedies:
+            perform_only(call, BY_NAME[name], {}, **{**where, "idempotency_key": None})
+    except Error as error:
+        # A caller who may not remedy it is told what is missing.
+        raise refusal from error
     return perform_only(call, operation, given, **where)
 
 

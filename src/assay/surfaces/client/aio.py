@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.adapters.clock import OsEntropy
-from assay.flows.request import BulkLine
+from assay.flows.request import BulkLine, Content
 from assay.operations.async_calls import AsyncCalls
 from assay.operations.kinds import Operation
 from assay.operations.parse import parse_request
@@ -97,11 +97,13 @@ class AsyncClient(AsyncCalls):
         call = render_call(operation, request)
         if key is not None:
             call = msgspec.structs.replace(call, headers={**call.headers, KEY_HEADER: key})
-        return await self._send(call)
+        value = await self._send(call)
+        return Content(body=value) if operation.gives is Content else value
 
     async def _perform(self, operation: str, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the operation's result
         found = BY_NAME[operation]
-        return await self.perform(found, parse_request(found, given))
+        value = await self.perform(found, parse_request(found, given))
+        return value.body if isinstance(value, Content) else value
 
     async def _walk(self, operation: str, given: Mapping[str, Any]) -> AsyncIterator[Any]:
         cursor: str | None = None

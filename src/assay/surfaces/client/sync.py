@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from assay.adapters.clock import OsEntropy
 from assay.adapters.learn_types import learn_types
-from assay.flows.request import BulkLine
+from assay.flows.request import BulkLine, Content
 from assay.operations.calls import Calls
 from assay.operations.kinds import Operation
 from assay.operations.parse import parse_request
@@ -103,11 +103,13 @@ class Client(Calls):
         call = render_call(operation, request)
         if key is not None:
             call = msgspec.structs.replace(call, headers={**call.headers, KEY_HEADER: key})
-        return self._send(call)
+        value = self._send(call)
+        return Content(body=value) if operation.gives is Content else value
 
     def _perform(self, operation: str, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the operation's result
         found = BY_NAME[operation]
-        return self.perform(found, parse_request(found, given))
+        value = self.perform(found, parse_request(found, given))
+        return value.body if isinstance(value, Content) else value
 
     def _walk(self, operation: str, given: Mapping[str, Any]) -> Iterator[Any]:
         cursor: str | None = None
