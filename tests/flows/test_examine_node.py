@@ -14,6 +14,7 @@ from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.kernel.instant import Instant
 from assay.kernel.key import KeyPurpose
+from assay.kernel.ledger import EntryKind, draft_entry
 from assay.ports.database import Database, DatabaseFacts
 from tests.flows._node import TENANT, append_notes, new_node, opened
 
@@ -36,6 +37,23 @@ def test_an_old_checkpoint_is_a_warning_only_when_entries_came_after_it(home: Pa
         late = _found(tools, timedelta(days=2))["checkpoint of default"]
     assert late.state is State.WARNING
     assert late.advice == "sign one with `assay ledger checkpoint`"
+
+
+def test_a_clock_that_went_back_is_reported_with_the_entry(home: Path) -> None:
+    """Within what the node allows for, order of commits and of clocks may differ; beyond it the clock was set back."""
+    with opened(home) as tools:
+        now = tools.clock.now()
+
+        def note(back: timedelta) -> int:
+            draft = draft_entry(TENANT, EntryKind.NOTE, {"n": 1}, at=Instant(now - back))
+            return tools.database.append(draft).sequence_number
+
+        note(timedelta(0))
+        note(timedelta(minutes=4))
+        assert _found(tools)["dates of default"].state is State.OK
+        number = note(timedelta(minutes=6))
+        found = _found(tools)["dates of default"]
+        assert (found.state, f"the first is {number}" in found.message) == (State.WARNING, True)
 
 
 def test_an_entry_from_the_future_is_a_warning_about_the_clock(home: Path) -> None:

@@ -31,6 +31,8 @@ from assay.ports.ledger_store import KeptCheckpoint
 _OLD_CHECKPOINT = timedelta(days=1)
 _SOON = timedelta(days=14)
 _SKEW = timedelta(seconds=5)
+# So many of the newest entries are looked at for dates that go back.
+_DATED = 10_000
 # Entries whose rows are looked at.
 _NEWEST = 1000
 # Rows of each table that are compared with their entries.
@@ -141,6 +143,7 @@ def _tenant(tools: Tools, tenant_id: TenantId, at: Instant) -> Iterator[Examined
     yield from _approvers(tools, tenant_id, at)
     if last_at is not None:
         yield _clock(tenant_id, last_at, at)
+        yield _jumps(tools, tenant_id)
 
 
 def _approvers(tools: Tools, tenant_id: TenantId, at: Instant) -> Iterator[Examined]:
@@ -232,6 +235,25 @@ def _clock(tenant_id: TenantId, last_at: str, at: Instant) -> Examined:
         )
         return warning(name, message, advice)
     return fine(name, f"now {render_instant(at)}, newest entry {last_at}")
+
+
+def _jumps(tools: Tools, tenant_id: TenantId) -> Examined:
+    """Entries that are dated before an earlier one by more than the node allows for: the clock was set back there."""
+    name = f"dates of {tenant_id}"
+    found = tools.database.read(lambda unit: unit.ledger.select(tenant_id, newest=True, limit=_DATED))
+    latest: Instant | None = None
+    jumps: list[int] = []
+    for entry in reversed(found):
+        dated = parse_instant(entry.timestamp)
+        if latest is not None and latest - dated > tools.clock_skew:
+            jumps.append(entry.sequence_number)
+        latest = dated if latest is None else max(latest, dated)
+    if not jumps:
+        return fine(name, f"the newest {len(found)} entries are in order, give or take {tools.clock_skew}")
+    message = (
+        f"{len(jumps)} of the newest {len(found)} entries are dated before an earlier one, the first is {jumps[0]}"
+    )
+    return warning(name, message, "the clock was set back there: say why with `assay ledger append`")
 
 
 def _keys(tools: Tools, at: Instant) -> Iterator[Examined]:
