@@ -61,7 +61,7 @@ SECOND: Final = Form(
         mixed_members=6,
         exempting_members=8,
         exempting_mixed_members=1,
-        exempting_sets=4,
+        exempting_sets=2,
     ),
     is_cyclic=True,
     is_readable=True,
