@@ -13,8 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from assay.flows.truth.compile_job import CompileJob, compile_job
-from assay.flows.truth.gathered_keys import StoredText
+from assay.flows.truth.compile_job import CompileJob, StoredText, compile_job
 from assay.kernel.instant import Instant
 from assay.truth.observation import HashedObservation, render_observation
 from assay.truth.ready import prepare_observation

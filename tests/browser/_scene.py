@@ -15,7 +15,6 @@ from litestar import Litestar
 
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
-from assay.flows.trust.register_policy import register_policy
 from assay.identity.principal import PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId
@@ -26,6 +25,7 @@ from assay.surfaces.http.desk import Desk as HttpDesk
 from assay.surfaces.http.serve import address_of, listen
 from assay.wiring import init_node, load_config, open_node
 from tests.acting import issue_api_key, log_in
+from tests.acting_truth import register_policy
 from tests.flows._claims import AGENT, ClaimsDesk
 from tests.flows._delivery import BELL, Delivery
 from tests.flows._node import TENANT

@@ -9,20 +9,24 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
+from msgspec import Struct
 
-from assay.flows.trust.record_signal import Signalled, record_signal
-from assay.flows.trust.register_policy import register_policy
-from assay.flows.truth.cast_vote import CastVote, cast_vote, get_validation_ticket
-from assay.flows.truth.change_window import ChangedWindow, change_window
+from assay.flows.errors.truth import NoOpenTicketError
+from assay.flows.trust.policies import RegisterPolicy
+from assay.flows.trust.record_signal import Signalled
 from assay.flows.truth.climb_ladder import Scored, climb_key
 from assay.flows.truth.compile_truth import CompiledTruth, compile_truth
-from assay.flows.truth.observe import Observed, observe
-from assay.flows.truth.recount import Recount
-from assay.flows.truth.release_contract import release_contract
+from assay.flows.truth.contracts import ReleaseContract
+from assay.flows.truth.observe import Observed, ObserveRequest
+from assay.flows.truth.validation_ticket import find_validation_ticket
+from assay.flows.truth.votes import ChangeWindow, VoteReceipt, VoteRequest, WindowReceipt
+from assay.identity.caller import Caller
 from assay.identity.principal import PrincipalKind
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant, parse_instant, render_instant
+from assay.operations.dispatch import Dispatcher
+from assay.operations.table import BY_NAME
 from assay.ports.database import Database, Unit
 from assay.ports.signer import Signer
 from assay.ports.validator import Judgement, Question, ValidatorUnavailableError
@@ -32,7 +36,8 @@ from assay.truth.contract import VoteType
 from assay.truth.status import TruthStatus
 from assay.truth.window import WindowEventKind
 from assay.wiring import open_node
-from tests.acting import issue_api_key, log_in
+from tests.acting import caller_of, issue_api_key, log_in
+from tests.acting_truth import EVENTS, in_force, record_signal
 from tests.flows._node import TENANT, new_node
 from tests.flows._people import ADMIN, PASSWORD, Desk, quick_passwords
 from tests.truth.records import OBSERVATION, changed, contract_text, document, hash_of_text, schema_bytes
@@ -53,12 +58,6 @@ def critical_flood(**changes: object) -> str:
     for path, to in changes.items():
         value = changed(value, path.replace("__", "."), to)
     return orjson.dumps(value).decode()
-
-
-def in_force(done: CastVote | ChangedWindow | Recount) -> CompiledTruth:
-    """The state with a vote or a window event whose key could be compiled."""
-    assert done.compiled is not None, done.problem
-    return done.compiled
 
 
 @dataclass
@@ -92,8 +91,12 @@ class TruthDesk(Desk):
         return self.key(name)
 
     def release(self, name: str = "flood_v1", *, text: str | None = None, at: str = "12:00") -> None:
-        given = contract_text(name) if text is None else text
-        release_contract(self.tools, given, schema_bytes(name), credential=self.operator, at=self.now(at))
+        schema = schema_bytes(name)
+        wanted = ReleaseContract(
+            document=contract_text(name) if text is None else text,
+            schema_text=None if schema is None else schema.decode(),
+        )
+        self.perform("contract.release", wanted, self.operator, at)
 
     def signal(self, kind: SignalKind, body: SignalBody, *, credential: str, by: str, at: str = "12:00") -> Signalled:
         name = f"{kind.value.lower()}.{hash_of_text(repr(body) + by + at)[:16]}"
@@ -137,7 +140,20 @@ class TruthDesk(Desk):
         **members: object,
     ) -> Observed:
         given = self.report(reporter, payload, reported=reported, **members)
-        return observe(self.tools, given, credential=self.relay, at=self.now(at))
+        return self.record(given, self.relay, at)
+
+    def record(self, given: dict[str, Any] | bytes, credential: str, at: str) -> Observed:
+        """Record an observation as this credential's principal."""
+        content = given if isinstance(given, bytes) else orjson.dumps(given)
+        done: Observed = self.perform("observation.record", ObserveRequest(observation=content), credential, at)
+        return done
+
+    def caller(self, credential: str, at: str) -> Caller:
+        return caller_of(self.tools, credential, at=self.now(at))
+
+    def perform(self, name: str, wanted: Struct, credential: str, at: str) -> Any:  # noqa: ANN401  the operation's result
+        """Perform an operation as this credential's principal; its permission is checked."""
+        return Dispatcher(tools=self.tools)(BY_NAME[name], self.caller(credential, at), wanted).value
 
     def compile(self, at: str = "12:40", **asked: Any) -> CompiledTruth:  # noqa: ANN401  whatever can be asked
         return compile_truth(self.tools, TENANT, self.truthkey, at=self.now(at), **asked)
@@ -150,14 +166,17 @@ class TruthDesk(Desk):
         at: str,
         closes: str | None = None,
         reason: str = "because",
-    ) -> ChangedWindow:
-        end = None if closes is None else self.now(closes)
-        return change_window(
-            self.tools, self.truthkey, kind, closes_at=end, reason=reason, credential=credential, at=self.now(at)
-        )
+    ) -> WindowReceipt:
+        end = None if closes is None else render_instant(self.now(closes))
+        wanted = ChangeWindow(truthkey=self.truthkey, event=EVENTS[kind], closes_at=end, reason=reason)
+        done: WindowReceipt = self.perform("window.change", wanted, credential, at)
+        return done
 
     def validation(self, at: str) -> Ticket:
-        return self.read(lambda unit: get_validation_ticket(unit, self.truthkey, self.relay, at=self.now(at)))[1]
+        found = self.read(lambda unit: find_validation_ticket(unit, TENANT, self.truthkey))
+        if found is None:
+            raise NoOpenTicketError(f"nobody is asked at {at}")
+        return found
 
     def vote(
         self,
@@ -167,17 +186,16 @@ class TruthDesk(Desk):
         at: str,
         seen: Digest | None = None,
         override_status: TruthStatus | None = None,
-    ) -> CastVote:
-        return cast_vote(
-            self.tools,
-            self.truthkey,
-            vote_type,
+    ) -> VoteReceipt:
+        wanted = VoteRequest(
+            truthkey=self.truthkey,
+            vote_type=vote_type,
             seen=seen or self.validation(at).shown_hash,
             reason="looked at it",
             override_status=override_status,
-            credential=self.signed_in(name, at),
-            at=self.now(at),
         )
+        done: VoteReceipt = self.perform("vote.cast", wanted, self.signed_in(name, at), at)
+        return done
 
     def signed_in(self, name: str, at: str) -> str:
         token, _ = log_in(self.tools, TENANT, PrincipalId(name), PASSWORD, at=self.now(at))
@@ -263,5 +281,5 @@ def opened_truth(
         desk.relay = desk.join("service:gateway", "relay", kind=PrincipalKind.SERVICE)
         desk.release(text=contract)
         if policy is not None:
-            register_policy(desk.tools, policy, credential=desk.operator, accept=accept, at=desk.now("12:00"))
+            desk.perform("policy.register", RegisterPolicy(document=policy, accept=accept), desk.operator, "12:00")
         yield desk

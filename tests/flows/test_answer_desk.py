@@ -54,7 +54,7 @@ def test_a_vote_whose_key_cannot_be_compiled_is_recorded_and_said_to_be(desk: Tr
     ticket, whole = desk.validation("12:45"), desk.tools
     desk.tools = replace(whole, truth_signer=None)
     done = desk.vote("user:eve", at="12:50")
-    assert (done.compiled, done.code) == (None, "key.no_truth_key")
+    assert (done.state, done.code) == (None, "key.no_truth_key")
     assert done.problem is not None
     other = _answer(desk, ticket, "user:gus", "ratify", "12:51")
     assert other.recount is not None

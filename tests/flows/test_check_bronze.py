@@ -8,10 +8,10 @@ import pytest
 from assay.adapters.process_pool import InlinePool
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.ledger.examine_node import State, examine_node
-from assay.flows.truth.attach_fingerprint import attach_fingerprint
 from assay.flows.truth.check_bronze import check_tables
 from assay.flows.truth.compile_all import compile_all
 from assay.flows.truth.vouch_rows import AlteredRowError, VouchedRows
+from tests.acting_truth import attach_fingerprint
 from tests.flows._node import TENANT, damage
 from tests.flows._truth import TruthDesk, critical_flood, opened_truth
 from tests.truth.records import hash_of_text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.flows.errors.truth import CompileTimeError
-from assay.flows.truth.compile_now import compile_now
+from assay.flows.truth.compile_truth import compile_now
 from assay.kernel.instant import Instant
 from tests.flows._node import TENANT
 from tests.flows._truth import BeforeWriting, TruthDesk, opened_truth

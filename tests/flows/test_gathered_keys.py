@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from assay.flows.truth.gathered_keys import GatheredKeys, StoredText
+from assay.flows.truth.compile_job import GatheredKeys, StoredText
 from assay.truth.contract import Contract
 from assay.truth.errors import ObservationHashError
 from assay.truth.gather import Gathered

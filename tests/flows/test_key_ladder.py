@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from assay.flows.truth.attach_fingerprint import attach_fingerprint
 from assay.flows.truth.climb_ladder import ask_rung, climb_key, open_ladder
 from assay.ports.database import Database, Unit
 from assay.ports.truth_store import TruthRecord
 from assay.ports.validator import Judgement, Question
 from assay.truth.contract import StageName
+from tests.acting_truth import attach_fingerprint
 from tests.flows._node import TENANT
 from tests.flows._truth import Says, TruthDesk, opened_truth
 from tests.truth.records import hash_of_text

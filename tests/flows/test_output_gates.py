@@ -24,7 +24,7 @@ from assay.flows.known import get_ticket
 from assay.flows.registry.fire_switch import fire_switch
 from assay.flows.review.show_queue import page_queue
 from assay.flows.review.show_ticket import ListTickets, tickets
-from assay.flows.truth.show_truth import show_truth
+from assay.flows.truth.states import show_truth
 from assay.identity.caller import local_caller
 from assay.identity.principal import PrincipalChange
 from assay.identity.risk import RiskTier

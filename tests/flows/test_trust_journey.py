@@ -11,19 +11,18 @@ from msgspec.structs import replace
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.identity import NotSignedInError, SessionRequiredError
 from assay.flows.errors.truth import PolicyChangedError, RecordConflictError, SignalRefusedError
+from assay.flows.known import get_ticket
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.settle_reviews import settle_reviews
 from assay.flows.trust.check_trust import check_trust
 from assay.flows.trust.fold_shelf import FoldShelf
 from assay.flows.trust.fold_trust import fold_trust, keep_marks
-from assay.flows.trust.inspect_trust import compare_policies, freeze_agents, list_standings
-from assay.flows.trust.record_signal import record_signal
-from assay.flows.trust.register_policy import WeakPolicyError, register_policy
-from assay.flows.trust.request_penalty import request_penalty
+from assay.flows.trust.policies import WeakPolicyError
+from assay.flows.trust.standings import compare_policies, freeze_agents, list_standings
 from assay.flows.truth.compile_truth import compile_truth
 from assay.identity.errors import RoleMissingError
 from assay.kernel.errors import Error
-from assay.kernel.ids import PrincipalId
+from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.ledger import EntryKind
 from assay.review.errors import OwnRequestError
 from assay.trust.errors import PolicyError, SignalError
@@ -42,6 +41,7 @@ from assay.trust.signal import (
 from assay.truth.contract import Standing
 from assay.truth.status import TruthStatus
 from tests.acting import disable_principal
+from tests.acting_truth import record_signal, register_policy, request_penalty
 from tests.flows._node import TENANT, damage
 from tests.flows._people import ADMIN
 from tests.flows._truth import POLICY, TruthDesk, critical_flood, in_force, opened_truth
@@ -316,16 +316,17 @@ def test_a_penalty_is_what_people_decide(desk: TruthDesk) -> None:
     ticket = request_penalty(
         desk.tools, "user:eve", Decimal("12.5"), reason="sold pictures", credential=asker, at=desk.now("12:30")
     )
+    opened = desk.read(lambda unit: get_ticket(unit, TENANT, TicketId(ticket.ticket_id)))
     before = _standing(desk, "user:eve")
     for name in ("user:hal", "user:eve"):
         with pytest.raises(OwnRequestError):
             desk.answer(
-                ticket, desk.signed_in(name, "12:40"), "apply", follow_ups=ROOM_FOLLOW_UPS, at=desk.now("12:40")
+                opened, desk.signed_in(name, "12:40"), "apply", follow_ups=ROOM_FOLLOW_UPS, at=desk.now("12:40")
             )
-    desk.answer(ticket, desk.signed_in("user:fay", "12:50"), "apply", follow_ups=ROOM_FOLLOW_UPS, at=desk.now("12:50"))
+    desk.answer(opened, desk.signed_in("user:fay", "12:50"), "apply", follow_ups=ROOM_FOLLOW_UPS, at=desk.now("12:50"))
     assert _standing(desk, "user:eve") == before - Decimal("12.5")
     body = desk.entries(EntryKind.TRUST_SIGNAL)[-1]
-    assert (body["ticket_id"], body["signal"]["kind"]) == (ticket.id, "PENALTY_APPLIED")
+    assert (body["ticket_id"], body["signal"]["kind"]) == (ticket.ticket_id, "PENALTY_APPLIED")
     assert len(body["signal"]["object"]["answer_hashes"]) == 1
 
 
@@ -334,7 +335,8 @@ def test_a_penalty_that_was_dismissed_or_forgotten_is_none(desk: TruthDesk) -> N
     at = desk.now("12:30")
     first = request_penalty(desk.tools, "user:eve", Decimal(1), reason="r", credential=asker, at=at)
     session = desk.signed_in("user:fay", "12:50")
-    desk.answer(first, session, "dismiss", follow_ups=ROOM_FOLLOW_UPS, at=desk.now("12:50"), reason="no proof")
+    opened = desk.read(lambda unit: get_ticket(unit, TENANT, TicketId(first.ticket_id)))
+    desk.answer(opened, session, "dismiss", follow_ups=ROOM_FOLLOW_UPS, at=desk.now("12:50"), reason="no proof")
     request_penalty(desk.tools, "user:eve", Decimal(1), reason="r", credential=asker, at=at)
     swept = settle_reviews(desk.tools, TENANT, at=desk.now("8T12:30"), follow_ups=ROOM_FOLLOW_UPS)
     assert [one.denied for one in swept.settled] == [True]

@@ -11,11 +11,8 @@ from assay.flows.ledger.export_ledger import ExportForm, export_ledger
 from assay.flows.trust import fold_trust as folding
 from assay.flows.trust.fold_shelf import FoldShelf
 from assay.flows.trust.fold_trust import borrow_trust, fold_trust, keep_marks
-from assay.flows.trust.inspect_trust import list_standings
-from assay.flows.trust.register_policy import register_policy
-from assay.flows.truth.observe import observe
-from assay.flows.truth.replay_export import replay_export
-from assay.flows.truth.replay_truth import replay_truth
+from assay.flows.trust.standings import list_standings
+from assay.flows.truth.replay_truth import replay_export, replay_truth
 from assay.flows.truth.vouch_rows import AlteredRowError
 from assay.kernel.key import TrustAnchors
 from assay.kernel.ledger import EntryKind
@@ -24,6 +21,7 @@ from assay.ports.trust_store import FoldMark
 from assay.trust.fold_state import parse_fold_state, render_fold_state
 from assay.trust.signal import read_stored_signal
 from assay.trust.standing import AgentStanding
+from tests.acting_truth import observe, register_policy
 from tests.flows._node import TENANT, damage
 from tests.flows._truth import POLICY, TruthDesk, opened_truth
 
@@ -127,6 +125,7 @@ def test_nothing_is_frozen_from_a_signal_or_a_policy_that_the_ledger_has_not(
     desk: TruthDesk, tmp_path: Path, statement: str
 ) -> None:
     damage(tmp_path / "node", statement)
+    _anew(desk)
     with pytest.raises(AlteredRowError, match="trust_"):
         desk.compile("12:40")
 
@@ -137,6 +136,7 @@ def test_a_signal_that_was_taken_away_before_trust_was_frozen_is_found_by_a_repl
     """The state is signed and compiles again; only the ledger knows that somebody was an authority."""
     desk.observe("user:gus")
     damage(tmp_path / "node", "DELETE FROM trust_signal WHERE kind = 'ROLE_GRANTED'")
+    _anew(desk)
     desk.compile("12:40")
     finding = replay_truth(desk.tools, TENANT, truthkey=desk.truthkey)
     (exported,) = replay_export(_exported(desk), _anchors(desk))

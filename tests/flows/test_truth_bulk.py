@@ -11,15 +11,15 @@ from msgspec.structs import replace as changed
 
 from assay.adapters.keyfile import create_key_file
 from assay.adapters.process_pool import InlinePool, ProcessPool
+from assay.flows.request import BulkLine
 from assay.flows.truth.compile_all import compile_all
 from assay.flows.truth.compile_job import compile_partition
 from assay.flows.truth.compile_truth import compile_truth
-from assay.flows.truth.observe import observe
-from assay.flows.truth.observe_many import ObservedLine, observe_many
 from assay.flows.truth.replay_truth import replay_truth
 from assay.kernel.ledger import EntryKind
 from assay.ports.pool import Pool
 from assay.wiring import open_node
+from tests.acting_truth import observe, observe_many
 from tests.flows._node import TENANT
 from tests.flows._truth import BeforeWriting, TruthDesk, opened_truth
 
@@ -139,7 +139,7 @@ def test_many_lines_are_recorded_and_each_bad_one_is_named(desk: TruthDesk) -> N
     unknown = {**desk.report("user:ben", reported="05:00"), "claim_type": "earth.fire.v1"}
     twice = {**good[0], "payload": {"severity": "low", "water_level_meters": 0}}
     lines += [b"{", orjson.dumps(future), orjson.dumps(unknown), orjson.dumps(twice), b"", lines[0]]
-    told: list[ObservedLine] = []
+    told: list[BulkLine] = []
     done = observe_many(desk.tools, lines, credential=desk.relay, now=lambda: desk.now("12:30"), report=told.append)
     assert (done.recorded, done.repeated, done.refused) == (40, 1, 4)
     codes = {line.line: line.code for line in told if line.code is not None}

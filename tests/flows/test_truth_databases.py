@@ -9,14 +9,13 @@ import pytest
 from assay.adapters.process_pool import InlinePool
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.trust.check_trust import check_trust
-from assay.flows.truth.attach_fingerprint import attach_fingerprint
 from assay.flows.truth.compile_all import compile_all
-from assay.flows.truth.compile_truth import CompiledTruth, compile_truth
-from assay.flows.truth.expire_truth import expire_truth
-from assay.flows.truth.map_truth import map_truth
+from assay.flows.truth.compile_truth import CompiledTruth, compile_truth, expire_truth
 from assay.flows.truth.replay_truth import replay_truth
+from assay.flows.truth.states import map_truth
 from assay.kernel.errors import Error
 from assay.truth.status import TruthStatus
+from tests.acting_truth import attach_fingerprint
 from tests.flows._node import TENANT
 from tests.flows._people import at_once
 from tests.flows._truth import TruthDesk, critical_flood, in_force, opened_truth

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.trust.record_signal import DisputeAnswer, Signalled
-from assay.flows.truth.compile_truth import CompiledTruth
-from assay.flows.truth.expire_truth import expire_truth
-from assay.flows.truth.judge_dispute import DisputeRefusal
+from assay.flows.trust.record_signal import DisputeReceipt, Signalled
+from assay.flows.truth.compile_truth import expire_truth
 from assay.flows.truth.replay_truth import replay_truth
+from assay.flows.truth.votes import DisputeRefusal
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ledger import EntryKind
 from assay.review.errors import OwnRequestError
@@ -18,6 +17,7 @@ from assay.trust.signal import DisputeRaised, SignalKind
 from assay.truth.contract import VoteType
 from assay.truth.status import TruthStatus, VerificationBasis
 from assay.truth.window import WindowEventKind
+from tests.acting_truth import InForce
 from tests.flows._node import TENANT
 from tests.flows._truth import BeforeWriting, TruthDesk, critical_flood, in_force, opened_truth
 
@@ -65,16 +65,15 @@ def _dispute(
     return desk.signal(SignalKind.DISPUTE_RAISED, body, credential=token, by=name, at=at)
 
 
-def _answer(done: Signalled) -> DisputeAnswer:
+def _answer(done: Signalled) -> DisputeReceipt:
     assert done.dispute is not None
     return done.dispute
 
 
-def _reopened(desk: TruthDesk, at: str = "20:00") -> CompiledTruth:
+def _reopened(desk: TruthDesk, at: str = "20:00") -> InForce:
     answer = _answer(_dispute(desk, at=at))
     assert answer.counts, answer.refusal
-    assert answer.recount is not None
-    return in_force(answer.recount)
+    return in_force(answer)
 
 
 def _refusal(desk: TruthDesk, done: Signalled) -> DisputeRefusal | None:
@@ -152,8 +151,7 @@ def test_a_dispute_stands_though_its_key_cannot_be_compiled(desk: TruthDesk) -> 
     desk.compile("21:00", force=True)
     answer = _answer(_dispute(desk, at="20:00"))
     assert answer.counts
-    assert answer.recount is not None
-    assert (answer.recount.compiled, answer.recount.code) == (None, "truth.compile_time")
+    assert (answer.state, answer.code) == (None, "truth.compile_time")
     assert desk.compile("21:01").state.status is TruthStatus.PENDING_HUMAN_REVIEW
 
 

@@ -12,17 +12,17 @@ import assay.flows.truth.compile_truth as compiling
 import assay.flows.truth.load_truth as loading
 import assay.flows.truth.state_signal as signalling
 from assay.flows.trust.check_trust import check_trust
-from assay.flows.trust.tally_credits import tally_credits
+from assay.flows.trust.standings import tally_credits
 from assay.flows.truth.check_bronze import check_tables
-from assay.flows.truth.judge_outcomes import judge_outcomes
 from assay.flows.truth.key_sealing import Sealing
-from assay.flows.truth.map_truth import map_truth
 from assay.flows.truth.replay_state import ReplayFinding
 from assay.flows.truth.replay_truth import replay_truth
-from assay.flows.truth.show_truth import show_history, show_truth
 from assay.flows.truth.state_entry import state_entry
+from assay.flows.truth.state_signal import judge_outcomes
+from assay.flows.truth.states import map_truth, show_history, show_truth
 from assay.flows.truth.vouch_rows import AlteredRowError, VouchedRows
 from assay.trust.signal import Outcome, OutcomeRole, RoleGranted, SignalKind
+from tests.acting_truth import in_force
 from tests.flows._node import TENANT, damage
 from tests.flows._truth import TruthDesk, critical_flood, opened_truth
 
@@ -168,8 +168,7 @@ def test_outcomes_that_do_not_follow_from_a_state_are_found(desk: TruthDesk, mon
     with monkeypatch.context() as patched:
         patched.setattr(signalling, "judge_outcomes", forged)
         done = desk.vote("user:gus", at="12:55")
-    assert done.compiled is not None
-    assert done.compiled.state.status == "VERIFIED_TRUE"
+    assert in_force(done).state.status == "VERIFIED_TRUE"
     assert _codes(_replayed(desk)) == {"replay.signal_differs"}
     assert {one.code for one in check_trust(desk.tools, TENANT).problems} == {"trust.outcomes_differ"}
 

@@ -10,8 +10,7 @@ import pytest
 from assay.flows.errors.truth import CompileTimeError, NoPolicyError, NotReleasedError, NoTruthKeyError, TruthBusyError
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.truth.compile_truth import CompiledTruth, compile_truth
-from assay.flows.truth.expire_truth import expire_truth
+from assay.flows.truth.compile_truth import CompiledTruth, compile_truth, expire_truth
 from assay.kernel.ledger import EntryKind
 from assay.review.settle import SettlementState
 from assay.truth.contract import VoteType

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.truth.attach_fingerprint import attach_fingerprint
 from assay.flows.truth.replay_truth import replay_truth
 from assay.trust.signal import ProbeCreated, SignalKind
 from assay.truth.status import TruthStatus, VerificationBasis
 from assay.truth.window import WindowEventKind
+from tests.acting_truth import attach_fingerprint
 from tests.flows._node import TENANT
 from tests.flows._truth import BeforeWriting, TruthDesk, critical_flood, in_force, opened_truth
 from tests.truth.records import hash_of_text

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from msgspec.structs import replace
 
-from assay.flows.truth.judge_outcomes import judge_outcomes
+from assay.flows.truth.state_signal import judge_outcomes
 from assay.trust.signal import OutcomeRole
 from assay.truth.consensus import Ballot
 from assay.truth.contract import Contract, Standing

@@ -8,10 +8,10 @@ import pytest
 
 from assay.flows.ledger.own_keys import own_key_ring
 from assay.flows.trust.fold_trust import read_policy
-from assay.flows.trust.inspect_trust import list_standings
-from assay.flows.truth.key_entries import KeyEntries, read_key_entries
+from assay.flows.trust.standings import list_standings
 from assay.flows.truth.replay_state import replay_state
 from assay.flows.truth.replay_truth import replay_truth
+from assay.flows.truth.truth_entry import KeyEntries, read_key_entries
 from assay.kernel.ledger import EntryKind
 from assay.trust.evolve import Fold
 from assay.trust.signal import ObserverAssigned, ProbeCreated, SignalKind, parse_signal

@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from assay.flows.errors import NotFoundError
-from assay.flows.truth.compile_truth import compile_truth
-from assay.flows.truth.expire_truth import expire_truth
-from assay.flows.truth.map_truth import map_truth
-from assay.flows.truth.show_truth import show_history, show_truth
+from assay.flows.truth.compile_truth import compile_truth, expire_truth
+from assay.flows.truth.states import map_truth, show_history, show_truth
 from assay.kernel.ledger import EntryKind
 from assay.truth.status import TruthStatus
 from tests.flows._node import TENANT

@@ -17,12 +17,11 @@ from assay.flows.ledger.own_keys import own_key_ring_in
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.truth.check_truth import StateCheckName, check_state, check_truth
 from assay.flows.truth.compile_truth import compile_truth
-from assay.flows.truth.key_entries import KeyEntries
-from assay.flows.truth.prove_truth import prove_truth
-from assay.flows.truth.replay_entry import EntryMissingError
-from assay.flows.truth.replay_export import BrokenExportError, replay_bundle, replay_export
 from assay.flows.truth.replay_state import replay_state
-from assay.flows.truth.replay_truth import replay_truth
+from assay.flows.truth.replay_truth import BrokenExportError, replay_bundle, replay_export, replay_truth
+from assay.flows.truth.state_entry import EntryMissingError
+from assay.flows.truth.states import prove_truth
+from assay.flows.truth.truth_entry import KeyEntries
 from assay.kernel.bundle import parse_bundle, render_bundle
 from assay.kernel.canonical import canonicalize
 from assay.kernel.check_bundle import check_bundle

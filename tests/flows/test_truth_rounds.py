@@ -7,7 +7,7 @@ import pytest
 
 from assay.flows.errors.identity import SessionRequiredError
 from assay.flows.errors.truth import NoOpenTicketError, WindowRefusedError
-from assay.flows.truth.expire_truth import expire_truth
+from assay.flows.truth.compile_truth import expire_truth
 from assay.flows.truth.replay_truth import replay_truth
 from assay.identity.errors import RoleMissingError
 from assay.kernel.ledger import EntryKind
@@ -220,7 +220,7 @@ def test_an_event_stands_though_its_key_cannot_be_compiled(desk: TruthDesk) -> N
     """It is durable: the answer has it, and says what failed, so that nobody sends it twice."""
     desk.compile("13:30", force=True)
     done = desk.window(CLOSED, credential=desk.signed_in("user:op", "13:00"), at="13:00")
-    assert (done.compiled, done.code) == (None, "truth.compile_time")
+    assert (done.state, done.code) == (None, "truth.compile_time")
     assert done.problem
     assert len(desk.entries(EntryKind.WINDOW_CHANGED)) == 2
     assert desk.compile("13:31").state.status is TruthStatus.INCONCLUSIVE

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.trust.register_policy import register_policy
-from assay.flows.truth.observe_many import observe_many
 from assay.flows.truth.replay_truth import replay_truth
 from assay.kernel.ledger import MAX_STATE_BYTES, EntryKind
 from assay.truth.status import TruthStatus
+from tests.acting_truth import observe_many, register_policy
 from tests.flows._node import TENANT
 from tests.flows._truth import POLICY, TruthDesk, opened_truth
 

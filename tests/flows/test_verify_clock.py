@@ -11,7 +11,7 @@ import pytest
 from assay.flows.ledger.append_record import append_record
 from assay.flows.ledger.examine_node import State, examine_node
 from assay.flows.ledger.verify_clock import ClockBehindError
-from assay.flows.truth.observe_many import observe_many
+from tests.acting_truth import observe_many
 from tests.flows._node import TENANT
 from tests.flows._truth import TruthDesk, opened_truth
 

@@ -11,15 +11,12 @@ from msgspec.structs import replace as changed
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.ledger.own_keys import own_key_ring_in
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
-from assay.flows.truth.cast_vote import cast_vote
-from assay.flows.truth.claim_text import claim_hash_in, render_claim, truthkey_in
-from assay.flows.truth.key_entries import KeyEntries
-from assay.flows.truth.prove_truth import prove_truth
-from assay.flows.truth.replay_entry import Told, read_bronze
-from assay.flows.truth.replay_export import replay_bundle
 from assay.flows.truth.replay_state import replay_state
-from assay.flows.truth.replay_truth import ledger_entries, replay_truth
-from assay.flows.truth.truth_entry import add_bronze, draft_bronze
+from assay.flows.truth.replay_truth import ledger_entries, replay_bundle, replay_truth
+from assay.flows.truth.state_entry import Told, read_bronze
+from assay.flows.truth.states import prove_truth
+from assay.flows.truth.truth_entry import KeyEntries, add_bronze, draft_bronze
+from assay.flows.truth.validation_ticket import claim_hash_in, render_claim, truthkey_in
 from assay.flows.truth.vouch_rows import AlteredRowError
 from assay.identity.principal import PrincipalChange
 from assay.kernel.bundle import parse_bundle, render_bundle
@@ -36,6 +33,7 @@ from assay.truth.snapshot import parse_snapshot
 from assay.truth.state import parse_truth_state, shown_hash
 from assay.truth.vote import parse_vote, render_vote, vote_hash
 from tests.acting import amend_principal
+from tests.acting_truth import cast_vote
 from tests.flows._node import TENANT
 from tests.flows._people import ADMIN
 from tests.flows._truth import TruthDesk, critical_flood, opened_truth

@@ -137,6 +137,6 @@ def test_closing_in_the_middle_loses_nothing_that_was_acknowledged(home: Home) -
 def test_every_journey_can_be_awaited(node: Node) -> None:
     """What a node can do, it can do on an event loop too."""
     left_out = {"aio", "config", "is_closed", "submit_note", "tools", "unmet_sovereignty", "acting", "perform_named"}
-    left_out |= {"dispatcher", "judging_tools", "answering_tools", "estimator"}
+    left_out |= {"dispatcher", "judging_tools", "answering_tools", "estimator", "engines"}
     journeys = {name for name in dir(Node) if not name.startswith("_")} - left_out
     assert {name for name in journeys if not hasattr(node.aio, name)} == set()

@@ -37,7 +37,7 @@ def test_a_record_a_key_and_a_question_go_their_whole_way(peopled: Home, dsn: st
     with assay.open(dsn, home=peopled.folder) as node:
         decided = node.acting(peopled.keys["sensor"]).evaluate(record("p-1"))
         assert {one.rule_id: one.verdict for one in decided.verdicts} == {"SO2": Verdict.FLAG, "NOX": None}
-        seen = node.observe(report("user:ben"), credential=peopled.keys["gateway"])
+        seen = node.acting(peopled.keys["gateway"]).observe(report("user:ben"))
         node.compile_state(seen.truthkey)
         assert node.state_claims(seen.truthkey).claims[0].claim_type is ClaimType.FACT
 

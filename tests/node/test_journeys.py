@@ -121,11 +121,11 @@ def test_who_may_not_ask_sets_no_room_to_work(home: Home, node: Node) -> None:
 
 def test_an_observation_becomes_a_state_with_its_history_proof_and_claims(home: Home, node: Node) -> None:
     gateway = home.keys["gateway"]
-    seen = node.observe(report("user:ben"), credential=gateway)
+    seen = node.acting(gateway).observe(report("user:ben"))
     compiled = node.compile_state(seen.truthkey)
     assert node.state(seen.truthkey).state == compiled.state
     assert [one.version for one in node.versions(seen.truthkey)] == [1]
-    assert len(node.map()["features"]) == 1
+    assert len(node.map().features) == 1
     assert node.replay_truth(seen.truthkey).problems == ()
     assert node.verify(node.prove_state(seen.truthkey)).holds
     exported = node.state_claims(seen.truthkey)
@@ -135,14 +135,14 @@ def test_an_observation_becomes_a_state_with_its_history_proof_and_claims(home: 
     assert (handled.delivered.body.withheld, handled.compiled) == (True, None)
     assert handled.delivered.body.annotation.rules[0].rule_id == "earth.flood.v1"
     lines = [msgspec.json.encode(report("user:cem")), b"nonsense"]
-    assert node.observe_many(lines, credential=gateway).refused == 1
+    assert [one.status for one in node.observe_many(lines, credential=gateway)] == ["recorded", "refused"]
 
 
 @pytest.mark.clause("pramana", "14.6")
 def test_below_the_floor_nothing_is_given_out_beside_the_answer(home: Home, node: Node) -> None:
     """Neither the state that was compiled for it, nor the verdicts that were reached."""
     gateway, sensor = home.keys["gateway"], home.keys["sensor"]
-    seen = node.observe(report("user:ben"), credential=gateway)
+    seen = node.acting(gateway).observe(report("user:ben"))
     for name in ("service:gateway", "service:sensor"):
         node.amend_principal(name, authenticity_level_floor=3)
     state = node.answer_key(seen.truthkey, credential=gateway)

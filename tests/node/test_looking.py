@@ -1,7 +1,5 @@
 """What a node tells from Python: graphs and how they serve, contracts and standings, rules and what failed."""
 
-from decimal import Decimal
-
 import pytest
 
 from assay.flows.verdicts.inspect_graphs import GraphState
@@ -9,7 +7,6 @@ from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
 from assay.kernel.instant import render_instant
 from assay.node.facade import Node
-from assay.truth.window import WindowEventKind
 from tests.flows._verdicts import graph_document, rule
 from tests.node._home import RULE, SLUG, Home, record, report, signal
 
@@ -38,15 +35,16 @@ def test_graphs_verdicts_and_how_well_they_serve(home: Home, node: Node) -> None
 
 def test_contracts_standings_and_windows(home: Home, node: Node) -> None:
     (one,) = node.contracts()
-    assert node.contract(one.claim_type) == one
-    seen = node.observe(report("user:ben"), credential=home.keys["gateway"])
+    assert node.contract(one.claim_type).claim_type_hash == one.claim_type_hash
+    seen = node.acting(home.keys["gateway"]).observe(report("user:ben"))
     node.compile_state(seen.truthkey)
-    assert node.standings().signals >= 1
-    assert node.expire_truth().stuck == ()
+    assert list(node.agents()) == []
+    assert len(list(node.signals())) >= 1
+    assert node.expire_states().stuck == ()
     with pytest.raises(Error):
-        node.change_window(seen.truthkey, WindowEventKind.CLOSED, reason="over", credential=home.keys["olga"])
+        node.acting(home.keys["olga"]).change_window(seen.truthkey, "close", reason="over")
     with pytest.raises(Error):
-        node.request_penalty("user:nobody", Decimal(5), reason="why", credential=home.keys["olga"])
+        node.acting(home.keys["olga"]).request_penalty("user:nobody", points=5, reason="why")
 
 
 def test_rules_are_certified_and_root_causes_concluded(home: Home, node: Node) -> None:

@@ -32,6 +32,7 @@ def _contracts(tape: Tape) -> None:
     refuse_body(tape, "/contracts", by="operator")
     tape.post("/contracts", {"document": "id: nothing"}, "operator")
     tape.post("/contracts", body, "operator")
+    tape.instead("POST", "/api/v1/contracts", "operator", body)
     tape.post("/contracts", body, "operator")
     changed = body["document"].replace('"P1D"', '"PT6H"').replace('"PT1H"', '"PT4H"')
     tape.post("/contracts", {"document": changed, "schema_text": schema}, "operator")
@@ -77,8 +78,10 @@ def _states(tape: Tape) -> None:
     refuse_caller(tape, "POST", compile_path, body={"force": True}, role="relay")
     refuse_body(tape, compile_path, by="operator")
     tape.post(f"/truthstates/{_NOWHERE}/compile", {}, "operator")
+    tape.instead("POST", f"/api/v1/states/{_NOWHERE}/compile", "operator", {})
     tape.post("/truthstates/nothing/compile", {}, "operator")
     tape.post(compile_path, {"force": True}, "operator")
+    tape.instead("POST", f"/api/v1/states/{key}/compile", "operator", {"force": True})
     tape.post(compile_path, {}, "operator")
     for path in (f"/truthstates/{key}", f"/truthstates/{key}/history"):
         refuse_caller(tape, "GET", path)
@@ -109,7 +112,8 @@ def _votes(tape: Tape) -> None:
     node.move_to(tape.scene, "12:45")
     path = f"/truthstates/{_key(tape)}/validation"
     refuse_caller(tape, "GET", path, role="relay")
-    question = tape.get(path, "operator").json()
+    tape.get(path, "operator")
+    question = tape.instead("GET", f"/api/v1/states/{_key(tape)}/question", "operator").json()
     tape.get(path.replace(_key(tape), _NOWHERE), "operator")
     vote = {"truthkey": _key(tape), "vote_type": "RATIFY", "seen": question["shown_hash"], "reason": "I was there"}
     refuse_caller(tape, "POST", "/votes", body=vote, role="relay")
@@ -132,8 +136,11 @@ def _windows(tape: Tape) -> None:
     refuse_body(tape, "/windows", by="op")
     tape.post("/windows", {**body, "kind": "WINDOW_BROKEN"}, "op")
     tape.post("/windows", {**body, "truthkey": _NOWHERE}, "op")
+    window = {"truthkey": _key(tape), "reason": "more to come"}
     tape.post("/windows", body, "op")
+    tape.instead("POST", "/api/v1/windows", "op", {**window, "event": "extend", "closes_at": closes})
     tape.post("/windows", {**body, "kind": "WINDOW_CLOSED", "closes_at": None}, "op")
+    tape.instead("POST", "/api/v1/windows", "op", {**window, "event": "close"})
 
 
 def _trust(tape: Tape) -> None:
@@ -175,6 +182,7 @@ def _policies(tape: Tape) -> None:
     refuse_body(tape, "/policies", by="op")
     tape.post("/policies", {"document": "id: [1"}, "op")
     tape.post("/policies", child, "op")
+    tape.instead("POST", "/api/v1/policies", "op", child)
     tape.post("/policies", child, "op")
     tape.post("/policies", {"document": child["document"] + "initial_standing: 301\n"}, "op")
     refuse_caller(tape, "GET", "/policies")

@@ -5,7 +5,6 @@ callers of different standing: without a role, with each role alone, with a narr
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
@@ -26,7 +25,6 @@ from assay.surfaces.console.app import create_console
 from assay.surfaces.http.guard import SEE_ALL
 from assay.surfaces.http.why import ground_of
 from assay.surfaces.mcp.call import Toolbox
-from assay.truth.window import WindowEventKind
 from tests.acting import caller_of, issue_api_key
 from tests.flows._node import TENANT
 from tests.flows._people import ADMIN
@@ -40,15 +38,19 @@ _CALLERS = (_NO_ROLE, *_ROLES, _NARROW)
 
 # Routes of one operation; the first is that of `/api/v1` where there is one.
 _SAME_ROUTES = (
-    ("GET /api/v1/contracts", "GET /contracts"),
-    ("GET /api/v1/contracts/{claim_type}", "GET /contracts/{claim_type}", "GET /contracts/{claim_type}/form"),
-    ("POST /api/v1/contracts", "POST /contracts"),
+    ("GET /api/v1/contracts", "GET /api/v1/contracts/{claim_type}", "GET /api/v1/contracts/{claim_type}/form"),
     ("GET /api/v1/observations", "GET /observations"),
     ("POST /api/v1/observations", "POST /observations", "POST /api/v1/observations:bulk"),
     ("GET /api/v1/states/{key}", "GET /truthstates/{key}"),
     ("GET /api/v1/states/{key}/versions", "GET /truthstates/{key}/history"),
-    ("GET /api/v1/states", "GET /truthmap"),
-    ("POST /api/v1/states/{key}/compile", "POST /truthstates/{key}/compile"),
+    ("GET /api/v1/states", "GET /api/v1/truth-map"),
+    ("POST /api/v1/states/{key}/compile", "POST /api/v1/states:compile"),
+    ("POST /api/v1/votes", "POST /votes"),
+    ("GET /api/v1/agents/{agent_id}", "GET /agents/{agent_id}"),
+    ("GET /api/v1/trust-snapshot", "GET /trust-snapshot"),
+    ("GET /api/v1/signals", "GET /signals"),
+    ("POST /api/v1/signals", "POST /signals"),
+    ("POST /api/v1/states:verify", "POST /verify"),
     ("POST /api/v1/telemetry", "POST /api/evaluate", "POST /api/v1/telemetry:bulk"),
     ("GET /api/v1/verdicts", "GET /api/verdicts", "GET /api/v1/verdicts/{sequence}"),
     ("POST /api/v1/graphs", "POST /api/kg/load"),
@@ -85,7 +87,7 @@ _PAGES = {
     "GET /decisions/{number}": "GET /api/v1/verdicts/{sequence}",
     "GET /proofs/{number}": "GET /api/v1/proofs/{sequence}",
     "GET /truth": "GET /api/v1/states",
-    "GET /truth/map.json": "GET /truthmap",
+    "GET /truth/map.json": "GET /api/v1/truth-map",
     "GET /truth/state": "GET /api/v1/states/{key}",
     "GET /claims": "GET /api/v1/claims",
     "GET /claims/{bundle_hash}": "GET /api/v1/claims/{bundle_hash}",
@@ -328,19 +330,22 @@ def test_the_command_line_asks_for_role_and_session_as_the_route_does(shell: She
 # A method of the embedded node, called with a credential, and the route that does the same.
 _DIGEST = "sha256:" + "ab" * 32
 _METHODS: Mapping[str, tuple[Callable[[Node, str], object], str]] = {
-    "release_contract": (lambda node, key: node.release_contract("", credential=key), "POST /api/v1/contracts"),
-    "observe": (lambda node, key: node.observe({}, credential=key), "POST /api/v1/observations"),
-    "observe_many": (lambda node, key: node.observe_many([], credential=key), "POST /api/v1/observations:bulk"),
-    "change_window": (
-        lambda node, key: node.change_window("k", WindowEventKind.OPENED, credential=key),
-        "POST /windows",
+    "release_contract": (lambda node, key: node.acting(key).release_contract(""), "POST /api/v1/contracts"),
+    "observe": (lambda node, key: node.acting(key).observe({}), "POST /api/v1/observations"),
+    "observe_many": (
+        lambda node, key: list(node.observe_many([b"{}"], credential=key)),
+        "POST /api/v1/observations:bulk",
     ),
-    "vote": (lambda node, key: node.vote("k", "RATIFY", seen=_DIGEST, credential=key), "POST /votes"),
-    "signal": (lambda node, key: node.signal({}, credential=key), "POST /signals"),
-    "register_policy": (lambda node, key: node.register_policy("", credential=key), "POST /policies"),
+    "change_window": (
+        lambda node, key: node.acting(key).change_window("k", "open"),
+        "POST /api/v1/windows",
+    ),
+    "vote": (lambda node, key: node.acting(key).vote("k", "RATIFY", seen=_DIGEST), "POST /votes"),
+    "signal": (lambda node, key: node.acting(key).signal({}), "POST /signals"),
+    "register_policy": (lambda node, key: node.acting(key).register_policy(""), "POST /api/v1/policies"),
     "request_penalty": (
-        lambda node, key: node.request_penalty("ai:x", Decimal(1), reason="r", credential=key),
-        "POST /penalties",
+        lambda node, key: node.acting(key).request_penalty("ai:x", points=1, reason="r"),
+        "POST /api/v1/penalties",
     ),
     "load_graph": (lambda node, key: node.acting(key).load_graph(b""), "POST /api/v1/graphs"),
     "gate": (lambda node, key: node.acting(key).gate({}), "POST /api/v1/claims"),
@@ -402,10 +407,10 @@ _CREDENTIAL_COMMANDS = {
     ("claims", "gate", "-"): "POST /api/v1/claims",
     ("claims", "attach", "-"): "POST /api/v1/evidence",
     ("truth", "observe", "-"): "POST /api/v1/observations",
-    ("truth", "window", "k", "close", "--reason", "r"): "POST /windows",
-    ("trust", "admit", "ai:x"): "POST /signals",
+    ("truth", "window", "k", "close", "--reason", "r"): "POST /api/v1/windows",
+    ("trust", "admit", "ai:x"): "POST /api/v1/agents",
     ("trust", "signal", "-"): "POST /signals",
-    ("trust", "penalise", "ai:x", "--points", "1", "--reason", "r"): "POST /penalties",
+    ("trust", "penalise", "ai:x", "--points", "1", "--reason", "r"): "POST /api/v1/penalties",
 }
 
 

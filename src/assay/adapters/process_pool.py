@@ -1,13 +1,16 @@
 """Parts of the work in processes of this machine."""
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import Self, TypeVar
 
 from assay.kernel.errors import Error
+from assay.ports.pool import Pool
 
 Part = TypeVar("Part")
 Done = TypeVar("Done")
@@ -54,3 +57,23 @@ class ProcessPool:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+class ProcessPools:
+    """Pools of this machine, or of a Dask cluster."""
+
+    @contextmanager
+    def open(self, workers: int | None, *, dask: str | None = None) -> Iterator[Pool]:
+        """One worker is this very process: starting another would only cost time."""
+        if dask is not None:
+            from assay.adapters.dask_pool import DaskPool  # noqa: PLC0415 - only who has a cluster pays for it
+
+            with DaskPool(dask) as cluster:
+                yield cluster
+            return
+        count = workers or os.cpu_count() or 1
+        if count == 1:
+            yield InlinePool()
+            return
+        with ProcessPool(count) as pool:
+            yield pool

@@ -27,8 +27,10 @@ from assay.ports.latch import Latch
 from assay.ports.mark_memory import MarkMemory
 from assay.ports.measured_boot import MeasuredBoot
 from assay.ports.password import Passwords
+from assay.ports.pool import Pools
 from assay.ports.reasoner import KeptReasoners, LocalReasoner
 from assay.ports.signer import Signer
+from assay.ports.validator import Engines
 from assay.ports.weight_files import WeightFiles
 from assay.ports.witness import Witness
 from assay.ports.witness_standing import WitnessStanding
@@ -54,6 +56,7 @@ class Tools:
     models that judged before, for replays. `weights` is where those of other models than the shipped one lie.
     `latch` remembers a fired switch that could not be stored.
     With `oidc`, people may log in by way of an identity provider.
+    `pools` are workers for many keys at once, `engines` what judges observations.
     `guardians` are all asked about each bundle of claims; without one, none passes. `estimator` asks the general model
     how uncertain it is, where the operator named one.
     `clock_skew` is how far the clock may be behind the newest entry while observations and signals are taken in,
@@ -63,6 +66,7 @@ class Tools:
     database: Database
     clock: Clock
     entropy: Entropy
+    pools: Pools
     ledger_signer: Signer
     review_signer: Signer
     transcript_signer: Signer
@@ -84,6 +88,7 @@ class Tools:
     oidc: OidcSettings | None = None
     reasoner: LocalReasoner | None = None
     kept: KeptReasoners | None = None
+    engines: Engines | None = None
     guard: EgressGuard | None = None
     weights: WeightFiles | None = None
     latch: Latch | None = None

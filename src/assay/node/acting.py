@@ -127,6 +127,8 @@ def tools_for(node: "OpenedNode", operation: Operation) -> Tools:
     tools = node.judging_tools() if {"judge", "any_judge"} & set(operation.uses) else node.tools
     if node.read_only:
         tools = replace(tools, marks=_Unmarked(tools.marks))
+    if "engines" in operation.uses:
+        tools = replace(tools, engines=node.engines())
     if "answerers" in operation.uses:
         tools = replace(tools, delivery=node.answering_tools().delivery)
     if "estimator" in operation.uses:

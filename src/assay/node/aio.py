@@ -81,25 +81,8 @@ class AsyncNode(_Walking):
         self.verify = self._awaited(node.verify)
 
     def _bind_truth(self, node: "Node") -> None:
-        self.release_contract = self._awaited(node.release_contract)
-        self.contracts = self._awaited(node.contracts)
-        self.contract = self._awaited(node.contract)
-        self.register_policy = self._awaited(node.register_policy)
-        self.signal = self._awaited(node.signal)
-        self.standings = self._awaited(node.standings)
-        self.request_penalty = self._awaited(node.request_penalty)
-        self.change_window = self._awaited(node.change_window)
-        self.expire_truth = self._awaited(node.expire_truth)
-        self.observe = self._awaited(node.observe)
-        self.observe_many = self._awaited(node.observe_many)
-        self.vote = self._awaited(node.vote)
-        self.compile_state = self._awaited(node.compile_state)
-        self.state = self._awaited(node.state)
-        self.versions = self._awaited(node.versions)
-        self.map = self._awaited(node.map)
+        self.observe_many = self._awaited(lambda records: list(node.observe_many(records)))
         self.answer_key = self._awaited(node.answer_key)
-        self.replay_truth = self._awaited(node.replay_truth)
-        self.prove_state = self._awaited(node.prove_state)
 
     def _bind_claims(self, node: "Node") -> None:
         self.estimate_verdict = self._awaited(node.estimate_verdict)

@@ -24,6 +24,7 @@ from assay.wiring import Models, open_estimator, open_evaluation, open_models, o
 
 if TYPE_CHECKING:
     from assay.flows.claims.estimate import Estimator
+    from assay.ports.validator import Engines
     from assay.verdicts.sovereignty import SovereigntyFinding
 
 _MOST_COVERED = 1000
@@ -118,6 +119,10 @@ class OpenedNode:
     def answering_tools(self) -> Tools:
         """The tools with the answerers; from the first question on, none is added."""
         return self._answering()
+
+    def engines(self) -> "Engines":
+        """What judges observations, opened for the first operation that needs it."""
+        return self._general().engines
 
     def _now(self) -> Instant:
         return self.tools.clock.now()

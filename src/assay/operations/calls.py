@@ -81,6 +81,21 @@ if TYPE_CHECKING:
     from assay.flows.review.show_queue import FoundTicket
     from assay.flows.review.show_ticket import DeskTicket, ReviewView, TicketItem
     from assay.flows.review.show_timeline import TimelineEntry
+    from assay.flows.trust.check_trust import TrustReport
+    from assay.flows.trust.policies import PolicyItem
+    from assay.flows.trust.record_signal import AdmittedAgents, LoggedItem, Signalled
+    from assay.flows.trust.request_penalty import PenaltyTicket
+    from assay.flows.trust.standings import AgentItem, EarnedCredits
+    from assay.flows.truth.check_bronze import TablesReport
+    from assay.flows.truth.check_truth import StateFinding
+    from assay.flows.truth.climb_ladder import ScoredStates
+    from assay.flows.truth.compile_all import CompiledAll, CompiledState
+    from assay.flows.truth.compile_truth import Aged
+    from assay.flows.truth.contracts import ContractDetail, ContractItem
+    from assay.flows.truth.fingerprints import Attached
+    from assay.flows.truth.observe import ObservationItem, Observed
+    from assay.flows.truth.states import StateItem, StateReplay, TruthMap
+    from assay.flows.truth.votes import OpenQuestion, VoteReceipt, WindowReceipt
     from assay.flows.verdicts.attest_verdict import AttestedVerdict, PreparedToken
     from assay.flows.verdicts.change_graphs import GraphInReview, LoadedGraph, PreparedRelease, ReleasedGraph
     from assay.flows.verdicts.examine_sovereignty import MeasurementReport
@@ -104,6 +119,7 @@ if TYPE_CHECKING:
     from assay.ports.delivery_store import ReportingSession
     from assay.ports.graph_store import GraphActivation, RecordedReview
     from assay.ports.registry_store import RegisteredKey, RevokedKey
+    from assay.ports.validator import EvidenceFact
     from assay.ports.webhook_store import Letter
     from assay.registry.discover import ServiceEntry
     from assay.registry.documents import ProofDocument
@@ -114,6 +130,10 @@ if TYPE_CHECKING:
     from assay.review.progress import Progress
     from assay.review.queue import QueuedTicket, QueueFilter, QueueState
     from assay.review.ticket import Ticket
+    from assay.trust.counterfactual import Counterfactual
+    from assay.truth._contract_subject import VoteType
+    from assay.truth.form import ObservationForm
+    from assay.truth.status import TruthStatus
     from assay.verdicts.agreement import Canary
     from assay.verdicts.cover import CoverageEntry
     from assay.verdicts.envelope import Verdict
@@ -630,6 +650,313 @@ class Calls:
     def drop_view(self, name: str) -> Dropped:
         """Delete a saved view of the caller's own."""
         result: Dropped = self._perform("view.drop", drop_absent(name=name))
+        return result
+
+    def contracts(self, *, limit: int = 100) -> Iterator[ContractItem]:
+        """List released contracts by claim type, without their texts."""
+        return self._walk("contracts.list", drop_absent(limit=limit))
+
+    def release_contract(self, document: str, *, schema_text: str | None = None) -> ContractItem:
+        """Release a contract: from then on its body never changes."""
+        result: ContractItem = self._perform(
+            "contract.release", drop_absent(document=document, schema_text=schema_text)
+        )
+        return result
+
+    def contract(self, claim_type: str) -> ContractDetail:
+        """Show a released contract with its canonical text, which never changes."""
+        result: ContractDetail = self._perform("contract.show", drop_absent(claim_type=claim_type))
+        return result
+
+    def contract_document(self, claim_type: str) -> bytes:
+        """Return the canonical document of a released contract, exactly as it is hashed."""
+        result: bytes = self._perform("contract.document", drop_absent(claim_type=claim_type))
+        return result
+
+    def contract_form(self, claim_type: str) -> ObservationForm:
+        """Show what observers are asked for: members of the payload and their kinds, evidence, the kind of place."""
+        result: ObservationForm = self._perform("contract.form", drop_absent(claim_type=claim_type))
+        return result
+
+    def observations(
+        self, *, limit: int = 100, truthkey: str | None = None, reporter_id: str | None = None
+    ) -> Iterator[ObservationItem]:
+        """List observations in the order they were recorded; without a role that may see all of them, one's own."""
+        return self._walk("observations.list", drop_absent(limit=limit, truthkey=truthkey, reporter_id=reporter_id))
+
+    def observe(self, observation: Given) -> Observed:
+        """Record an observation once: the same again returns the recorded one, another under its id is refused."""
+        result: Observed = self._perform("observation.record", drop_absent(observation=observation))
+        return result
+
+    def observe_lines(self, records: Iterable[Given]) -> Iterator[BulkLine]:
+        """Record observations in lines; each line is recorded or refused by itself, in order."""
+        return self._each("observations.record", records)
+
+    def observation(self, observation_id: str) -> ObservationItem:
+        """Show an observation by its id; another's only with a role that may see all of them."""
+        result: ObservationItem = self._perform("observation.show", drop_absent(observation_id=observation_id))
+        return result
+
+    def attach_fingerprint(self, observation_hash: str, fingerprint: Given) -> Attached:
+        """Record a fingerprint of evidence beside an observation; a second of the same method and piece is refused."""
+        result: Attached = self._perform(
+            "fingerprint.attach", drop_absent(observation_hash=observation_hash, fingerprint=fingerprint)
+        )
+        return result
+
+    def states(
+        self,
+        *,
+        limit: int = 100,
+        claim_type: str | None = None,
+        status: Sequence[TruthStatus | str] = (),
+        at: str | None = None,
+    ) -> Iterator[StateItem]:
+        """List the latest state of each key, by key; or what was known at an instant."""
+        return self._walk("states.list", drop_absent(limit=limit, claim_type=claim_type, status=status, at=at))
+
+    def state(self, key: str, *, at: str | None = None) -> StateItem:
+        """Show the latest state of a key, its confidence term by term, and what age has left of it."""
+        result: StateItem = self._perform("state.show", drop_absent(key=key, at=at))
+        return result
+
+    def state_document(self, key: str, *, at: str | None = None) -> bytes:
+        """Return the signed state alone, byte for byte as it was signed: what `assay truth verify` verifies."""
+        result: bytes = self._perform("state.document", drop_absent(key=key, at=at))
+        return result
+
+    def versions(self, key: str, *, limit: int = 100, at: str | None = None) -> Iterator[StateItem]:
+        """List every state of a key, the oldest first; none was ever edited."""
+        return self._walk("state.versions", drop_absent(key=key, limit=limit, at=at))
+
+    def compile_state(
+        self,
+        key: str,
+        *,
+        claim_type: str | None = None,
+        force: bool = False,
+        fresh_trust: bool = False,
+        trust_through: int | None = None,
+        signed_at: str | None = None,
+        signed_at_reason: str | None = None,
+    ) -> CompiledState:
+        """Compile a key to a signed state; nothing is appended where nothing new is to be said."""
+        result: CompiledState = self._perform(
+            "state.compile",
+            drop_absent(
+                key=key,
+                claim_type=claim_type,
+                force=force,
+                fresh_trust=fresh_trust,
+                trust_through=trust_through,
+                signed_at=signed_at,
+                signed_at_reason=signed_at_reason,
+            ),
+        )
+        return result
+
+    def compile_states(
+        self, *, keys: Sequence[str] = (), workers: int | None = None, dask: str | None = None
+    ) -> CompiledAll:
+        """Compile every key with records in no state yet, or these keys; all with the trust of one instant."""
+        result: CompiledAll = self._perform("states.compile", drop_absent(keys=keys, workers=workers, dask=dask))
+        return result
+
+    def expire_states(self) -> Aged:
+        """Compile every key that time has made due: past its validity, or past the end of its window."""
+        result: Aged = self._perform("states.expire", drop_absent())
+        return result
+
+    def score_states(self, keys: Sequence[str] = (), *, facts: Sequence[EvidenceFact] = ()) -> ScoredStates:
+        """Let machines judge every observation of these keys, rung by rung, as far as this node has engines."""
+        result: ScoredStates = self._perform("states.score", drop_absent(keys=keys, facts=facts))
+        return result
+
+    def prove_state(self, key: str, *, version: int | None = None) -> bytes:
+        """Prove a state: its entry, path and checkpoint, and every entry it was compiled from."""
+        result: bytes = self._perform("state.prove", drop_absent(key=key, version=version))
+        return result
+
+    def replay_truth(self, key: str, *, version: int | None = None, skip_trust: bool = False) -> StateReplay:
+        """Compile a state again from the ledger's entries alone, and compare every byte; then the tables."""
+        result: StateReplay = self._perform(
+            "state.replay", drop_absent(key=key, version=version, skip_trust=skip_trust)
+        )
+        return result
+
+    def verify_state(self, state: Given) -> StateFinding:
+        """Check whether a state is what this node signed and what its ledger holds; a no is an answer."""
+        result: StateFinding = self._perform("state.verify", drop_absent(state=state))
+        return result
+
+    def map(
+        self,
+        *,
+        claim_type: str | None = None,
+        status: Sequence[TruthStatus | str] = (),
+        at: str | None = None,
+        bbox: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> TruthMap:
+        """Map the latest state of each key as GeoJSON, by key: one feature for each, with the outline of its place."""
+        result: TruthMap = self._perform(
+            "states.map", drop_absent(claim_type=claim_type, status=status, at=at, bbox=bbox, after=after, limit=limit)
+        )
+        return result
+
+    def check_truth_tables(self, *, newest: int | None = None) -> TablesReport:
+        """Compare the tables that truth is compiled from with the ledger, row by row, in both directions."""
+        result: TablesReport = self._perform("truth.check", drop_absent(newest=newest))
+        return result
+
+    def question(self, key: str) -> OpenQuestion:
+        """Show what people are asked about a key now, exactly as a vote must have seen it."""
+        result: OpenQuestion = self._perform("question.show", drop_absent(key=key))
+        return result
+
+    def vote(
+        self,
+        truthkey: str,
+        vote_type: VoteType | str,
+        *,
+        seen: str,
+        reason: str = "",
+        override_status: TruthStatus | str | None = None,
+        signature: str | None = None,
+        answered_at: str | None = None,
+    ) -> VoteReceipt:
+        """Vote on a key, as a person in their own session: an answer to its open validation ticket, counted at once."""
+        result: VoteReceipt = self._perform(
+            "vote.cast",
+            drop_absent(
+                truthkey=truthkey,
+                vote_type=vote_type,
+                seen=seen,
+                reason=reason,
+                override_status=override_status,
+                signature=signature,
+                answered_at=answered_at,
+            ),
+        )
+        return result
+
+    def prepare_vote(
+        self,
+        truthkey: str,
+        vote_type: VoteType | str,
+        *,
+        seen: str,
+        reason: str = "",
+        override_status: TruthStatus | str | None = None,
+    ) -> PreparedAnswer:
+        """Return the message that a person with a key of their own signs to vote; nothing is recorded."""
+        result: PreparedAnswer = self._perform(
+            "vote.prepare",
+            drop_absent(
+                truthkey=truthkey, vote_type=vote_type, seen=seen, reason=reason, override_status=override_status
+            ),
+        )
+        return result
+
+    def change_window(
+        self, truthkey: str, event: str, *, closes_at: str | None = None, closes_in: int | None = None, reason: str = ""
+    ) -> WindowReceipt:
+        """Open, extend, close or abort the window in which votes on a key count, and compile the key."""
+        result: WindowReceipt = self._perform(
+            "window.change",
+            drop_absent(truthkey=truthkey, event=event, closes_at=closes_at, closes_in=closes_in, reason=reason),
+        )
+        return result
+
+    def policies(self, *, limit: int = 100) -> Iterator[PolicyItem]:
+        """List trust policies in the order of registration; the last one is in force, and reads the whole log."""
+        return self._walk("policies.list", drop_absent(limit=limit))
+
+    def register_policy(self, document: str, *, accept: Sequence[str] = ()) -> PolicyItem:
+        """Bring a trust policy into force; to replace one takes a session. The latest policy reads the whole log."""
+        result: PolicyItem = self._perform("policy.register", drop_absent(document=document, accept=accept))
+        return result
+
+    def policy(self, policy_id: str) -> PolicyItem:
+        """Show a trust policy with everything that it inherits."""
+        result: PolicyItem = self._perform("policy.show", drop_absent(policy_id=policy_id))
+        return result
+
+    def compare_policy(self, document: str, *, claim_type: str = "any.any.v1") -> Counterfactual:
+        """Fold the log of signals under another policy too, and list whom it would change; nothing is registered."""
+        result: Counterfactual = self._perform("policy.compare", drop_absent(document=document, claim_type=claim_type))
+        return result
+
+    def signals(self, *, limit: int = 100, agent_id: str | None = None) -> Iterator[LoggedItem]:
+        """List the log of signals in its order; without a role that may see all of it, one's own."""
+        return self._walk("signals.list", drop_absent(limit=limit, agent_id=agent_id))
+
+    def signal(self, signal: Given) -> Signalled:
+        """Log a signal by the caller, of a kind that the caller may log; what moves standings cannot be handed in."""
+        result: Signalled = self._perform("signal.record", drop_absent(signal=signal))
+        return result
+
+    def agents(
+        self, *, limit: int = 100, claim_type: str | None = None, policy_hash: str | None = None
+    ) -> Iterator[AgentItem]:
+        """List all known agents with their standings, by id, under the policy in force."""
+        return self._walk("agents.list", drop_absent(limit=limit, claim_type=claim_type, policy_hash=policy_hash))
+
+    def admit_agents(self, agents: Sequence[str]) -> AdmittedAgents:
+        """Make agents known, at the policy's initial standing: an agent that is not known weighs nothing."""
+        result: AdmittedAgents = self._perform("agents.admit", drop_absent(agents=agents))
+        return result
+
+    def agent(self, agent_id: str, *, claim_type: str | None = None) -> AgentItem:
+        """Show the standing and trust of an agent, and who endorses it; another's only for roles that see all."""
+        result: AgentItem = self._perform("agent.show", drop_absent(agent_id=agent_id, claim_type=claim_type))
+        return result
+
+    def grant_role(self, agent_id: str, role: str, *, until: str | None = None) -> Signalled:
+        """Grant an agent a role of the policy: at least the role's class of standing."""
+        result: Signalled = self._perform("agent.grant", drop_absent(agent_id=agent_id, role=role, until=until))
+        return result
+
+    def endorse_agent(self, agent_id: str, *, weight: float = 1.0) -> Signalled:
+        """Endorse an agent: it changes the agent's network weight, never a standing."""
+        result: Signalled = self._perform("agent.endorse", drop_absent(agent_id=agent_id, weight=weight))
+        return result
+
+    def dispute_state(self, key: str, *, state_hash: str, reason: str) -> Signalled:
+        """Dispute the final state of a key: people are asked again, as its contract resolves disputes."""
+        result: Signalled = self._perform("state.dispute", drop_absent(key=key, state_hash=state_hash, reason=reason))
+        return result
+
+    def request_penalty(self, agent_id: str, *, points: float, reason: str) -> PenaltyTicket:
+        """Ask people to lower an agent's standing; neither the caller nor the agent decides."""
+        result: PenaltyTicket = self._perform(
+            "penalty.request", drop_absent(agent_id=agent_id, points=points, reason=reason)
+        )
+        return result
+
+    def trust_snapshot(
+        self,
+        *,
+        claim_type: str = "any.any.v1",
+        agents: Sequence[str] = (),
+        at: str | None = None,
+        probe: str | None = None,
+    ) -> bytes:
+        """Return the frozen trust that a compilation would take now, or would have taken then; nothing is recorded."""
+        result: bytes = self._perform(
+            "trust.snapshot", drop_absent(claim_type=claim_type, agents=agents, at=at, probe=probe)
+        )
+        return result
+
+    def credits(self, agents: Sequence[str] = (), *, limit: int = 100) -> Iterator[EarnedCredits]:
+        """List what agents have earned by the credits of contracts, by the last final state of each key."""
+        return self._walk("credits.list", drop_absent(agents=agents, limit=limit))
+
+    def check_trust_log(self) -> TrustReport:
+        """Check whether the log of signals is what the ledger holds, and the marks are what the log amounts to."""
+        result: TrustReport = self._perform("trust.check", drop_absent())
         return result
 
     def evaluate(self, record: Given) -> Decided:

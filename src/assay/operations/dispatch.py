@@ -29,8 +29,8 @@ _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _OK = "ok"
 # (operation, outcome code, seconds)
 Count = Callable[[str, str, float], None]
-# What an operation returned, for figures of a room's own.
-Notice = Callable[[object], None]
+# The operation, who asked and what was returned, for figures of a room's own.
+Notice = Callable[[Operation, Caller, object], None]
 # A permitted caller, their request, and the idempotency key that they sent.
 Job = tuple[Caller, Any, str | None]
 
@@ -62,7 +62,7 @@ def _count_nothing(_operation: str, _code: str, _seconds: float) -> None:
     """For a node that publishes no metrics."""
 
 
-def _notice_nothing(_value: object) -> None:
+def _notice_nothing(_operation: Operation, _caller: Caller, _value: object) -> None:
     """As above."""
 
 
@@ -128,7 +128,7 @@ class Dispatcher:
         finally:
             self.count(operation.name, code, perf_counter() - started)
         if operation.writes and not outcome.is_kept:
-            self.notice(outcome.value)
+            self.notice(operation, caller, outcome.value)
         return outcome
 
     def tools_for(self, operation: Operation, caller: Caller) -> Tools:

@@ -77,6 +77,16 @@ _VERDICTS = (
         summary="Verify offline a build, the document of a deployment, or the quote of a TPM.",
     ),
 )
+_TRUTH = (
+    Local(name="contract.new", command="contract new", summary="Write a commented contract that can be used as it is."),
+    Local(name="contract.lint", command="contract lint", summary="List every problem of contracts, by file and line."),
+    Local(name="contract.hash", command="contract hash", summary="Print the hash of a contract that states name."),
+    Local(name="contract.lock", command="contract lock", summary="Write or check the lock of released contracts."),
+    Local(name="key.build", command="truth key", summary="Print the key of an observation, or the parts of a key."),
+    Local(name="policy.new", command="trust policy new", summary="Write a commented trust policy."),
+    Local(name="policy.lint", command="trust policy lint", summary="List the problems and weaknesses of a policy."),
+    Local(name="policy.simulate", command="trust policy simulate", summary="Let a crowd live under a policy."),
+)
 _PYTHON = (
     Local(name="node.open", method="aio", summary="The same node for an event loop."),
     Local(name="node.close", method="close", summary="Let go of database, keys and models."),
@@ -89,4 +99,4 @@ _PYTHON = (
     Local(name="operation.perform", method="perform_named", summary="Perform an operation by its name."),
 )
 
-LOCAL: tuple[Local, ...] = (*_BEGIN, *_LEDGER, *_REGISTRY, *_CLAIMS, *_VERDICTS, *_PYTHON)
+LOCAL: tuple[Local, ...] = (*_BEGIN, *_LEDGER, *_REGISTRY, *_CLAIMS, *_VERDICTS, *_TRUTH, *_PYTHON)

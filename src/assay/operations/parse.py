@@ -26,7 +26,7 @@ def parse_request(operation: Operation, given: Mapping[str, Any]) -> Struct:
     parsed = msgspec.convert(others, plain)
     values = {name: getattr(parsed, name) for name in parsed.__struct_fields__}
     if named is not None and named in given:
-        values[named] = _bytes(given[named])
+        values[named] = document_bytes(given[named])
     return operation.takes(**values)
 
 
@@ -39,7 +39,8 @@ def _plain(value: object) -> object:
     return msgspec.to_builtins(value, builtin_types=(bytes,)) if not isinstance(value, str | int | float) else value
 
 
-def _bytes(value: object) -> bytes:
+def document_bytes(value: object) -> bytes:
+    """A document as bytes: as it is, or a value written as JSON."""
     if isinstance(value, bytes):
         return value
     return value.encode() if isinstance(value, str) else msgspec.json.encode(value)

@@ -1,6 +1,7 @@
 """A pool of workers that run a pure function on one part of the work after another."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
 Part = TypeVar("Part")
@@ -14,3 +15,10 @@ class Pool(Protocol):
     """
 
     def run(self, work: Callable[[Part], Done], parts: Iterable[Part]) -> Iterator[Done]: ...
+
+
+class Pools(Protocol):
+    """Opens a pool; the caller closes it."""
+
+    def open(self, workers: int | None, *, dask: str | None = None) -> AbstractContextManager[Pool]:
+        """So many workers, one for each processor where None; or those of a Dask scheduler."""

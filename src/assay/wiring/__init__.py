@@ -26,6 +26,7 @@ from assay.adapters.keyfile import KeyFileMissingError
 from assay.adapters.latch_file import LatchFile
 from assay.adapters.learn_types import learn_types
 from assay.adapters.node_folder import StagedFolder
+from assay.adapters.process_pool import ProcessPools
 from assay.adapters.sqlite.database import SqliteDatabase
 from assay.config import BadConfigError, Config, parse_config
 from assay.facts.table import PROJECTOR
@@ -252,6 +253,7 @@ def _tools(folder: Path, config: Config, opened: Database, signers: Mapping[str,
         standing=standing,
         clock=clock,
         entropy=OsEntropy(),
+        pools=ProcessPools(),
         ledger_signer=signers["ledger"],
         review_signer=signers["review"],
         transcript_signer=signers["transcript"],

@@ -122,7 +122,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]
         node.answers(SLUG, rules=[RULE])(lambda _question: "clear")
         answer = node.acting(home.keys["amira"]).ask(SLUG, {"ship": "Ada"})
         judged = node.acting(home.keys["sensor"]).evaluate(record("t-1"))
-        seen = node.observe(report("user:ada"), credential=home.keys["gateway"])
+        seen = node.acting(home.keys["gateway"]).observe(report("user:ada"))
         node.compile_state(seen.truthkey)
     return home.folder, {"answer": answer.answer_id, "verdict": judged.telemetry_id, "state": seen.truthkey}
 

@@ -20,16 +20,15 @@ from schemathesis.specs.openapi.checks import (
 
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
-from assay.flows.trust.register_policy import register_policy
 from assay.flows.truth.compile_truth import compile_truth
-from assay.flows.truth.observe import observe
-from assay.flows.truth.release_contract import release_contract
 from assay.kernel.instant import Instant, render_instant
 from assay.operations.problem import STATUS_BY_CODE
+from assay.operations.table import TABLE
 from assay.surfaces.http.app import create_app
 from assay.surfaces.http.forja_document import ENDPOINTS
-from assay.surfaces.http.v1.routes import V1
+from assay.surfaces.http.v1.derive import derive_routes
 from assay.wiring import open_node
+from tests.acting_truth import observe, register_policy, release_contract
 from tests.flows._truth import POLICY
 from tests.scale import scale
 from tests.surfaces.http.served import ACME, make_node
@@ -100,7 +99,7 @@ _OPERATIONS = [one for one in (*_ROUTES, *_FORJA) if one not in _STREAMS]
 _UNSHOWN = {("GET", "/api/v1/services/{service_id}"), ("POST", "/api/v1/answers/{answer_id}/resume")}
 _V1 = {
     (str(method), path.replace(":str}", "}"))
-    for handler in V1
+    for handler in derive_routes(TABLE)
     for path in getattr(handler, "paths", ())
     for method in getattr(handler, "http_methods", ())
 } - _UNSHOWN

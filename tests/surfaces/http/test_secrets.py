@@ -105,7 +105,7 @@ def _use(client: httpx.Client, used: _Used, key: str, signer: SignedRequests) ->
         keep(client.get("/whoami", headers={"authorization": f"Bearer {credential}"}))
         keep(client.get("/whoami", headers={"authorization": f"Basic {credential}"}))
         keep(client.post("/api/v1/entries", json={"note": {}}, headers={"x-api-key": credential}))
-        keep(client.get(f"/contracts/{credential}", headers={"x-api-key": key}))
+        keep(client.get(f"/api/v1/contracts/{credential}", headers={"x-api-key": key}))
     keep(client.get("/api/v1/entries/1/text", headers={"x-api-key": key}))
     keep(client.post("/api/v1/entries", json={"note": {"n": 1}}, auth=signer))
     keep(client.get("/auth/oidc/login"))

@@ -66,7 +66,7 @@ def test_a_signed_request_is_its_agent(door: Door, join: _Join) -> None:
     signer = join()
     who = door.browser.get("/whoami", auth=signer).json()
     assert (who["via"], who["kind"]) == ("signed_request", "agent")
-    assert door.browser.get("/contracts?limit=1", auth=signer).status_code in {200, 422}
+    assert door.browser.get("/api/v1/contracts?limit=1", auth=signer).status_code in {200, 422}
     assert door.browser.head("/whoami", auth=signer).status_code == 200
     assert door.browser.post("/api/v1/entries", json=_NOTE, auth=signer).status_code == 201
 

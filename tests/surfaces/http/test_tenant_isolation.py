@@ -15,8 +15,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from assay.adapters.keyfile import KeyFileSigner
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.registry.receive_announce import receive_announce
-from assay.flows.trust.record_signal import record_signal
-from assay.flows.trust.register_policy import register_policy
 from assay.identity.mask import MASK_MAX
 from assay.identity.principal import BuiltInRole
 from assay.identity.risk import RiskTier
@@ -25,6 +23,7 @@ from assay.registry.announce import AnnounceEvent, AnnouncePolicy, Origin, draft
 from assay.registry.manifest import DEFAULT_PREFIX
 from assay.surfaces.http.forja_document import ENDPOINTS
 from assay.trust.signal import AgentRegistered, SignalKind, TrustSignal
+from tests.acting_truth import record_signal, register_policy
 from tests.flows._delivery import RULE, SLUG
 from tests.flows._node import TENANT
 from tests.flows._truth import POLICY
@@ -49,9 +48,12 @@ _STREAMS = {"/api/v1/events", "/api/v2/pramana/sense/events", "/api/v2/forja/fle
 _OWN_NAMES = {
     *(("PUT", "/api/v1/desk/views/{name}"), ("DELETE", "/api/v1/desk/views/{name}")),
     ("POST", "/api/v1/services/{service_id}/keys"),
+    # Signals name agents that need not be known, and go into the caller's own log.
+    *(("POST", "/api/v1/agents/{agent_id}/roles"), ("POST", "/api/v1/agents/{agent_id}/endorsements")),
+    ("POST", "/api/v1/states/{key}/disputes"),
 }
 # Nobody is asked anything about that key now.
-_UNASKED = {"/truthstates/{key}/validation"}
+_UNASKED = {"/api/v1/states/{key}/question"}
 # No secret of a tenant: open to everybody, without a credential.
 _OPEN = {
     # Says the same of every name.
@@ -120,7 +122,8 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Two]:
         two = _Two(whole, whole.desk.session(_BOB, tenant=_OTHER))
         two.things = _make(whole)
         # A policy of its own, so that what is asked about agents is looked up at all.
-        register_policy(whole.tools, POLICY, credential=two.stranger, at=whole.desk.start)
+        own = POLICY.replace("id: flow_v1\n", "id: other_v1\n")
+        register_policy(whole.tools, own, credential=two.stranger, at=whole.desk.start)
         yield two
 
 
@@ -166,6 +169,8 @@ def _make(whole: Whole) -> dict[str, str]:
         "rule_id": RULE,
         "item_id": item,
         "observation_id": "obs-7001",
+        "observation_hash": observed["observation_hash"],
+        "policy_id": "flow_v1",
         "telemetry_id": "t-7001",
         "document_hash": whole.get("/api/v1/graphs/active").json()["document_hash"],
         "key_id": _announce(whole),

@@ -7,7 +7,6 @@ from urllib.parse import quote
 
 import pytest
 
-from assay.flows.trust.register_policy import register_policy
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import render_instant
@@ -15,6 +14,7 @@ from assay.kernel.ledger import EntryKind
 from assay.trust.signal import RoleGranted, SignalKind
 from assay.truth.snapshot import parse_snapshot
 from tests.acting import issue_api_key
+from tests.acting_truth import register_policy
 from tests.flows._people import ADMIN
 from tests.flows._truth import POLICY
 from tests.surfaces.http._house import OTHER, House, opened_house, refused
@@ -201,9 +201,9 @@ def test_a_final_state_is_disputed_and_the_answer_says_what_became_of_it(house: 
         render_instant(house.truth.now("12:40")),
         {"truthkey": house.truth.truthkey, "reason": "because"},
     )
-    house.post("/windows", {**window, "kind": "WINDOW_OPENED", "closes_at": closes_at}, key=operator)
+    house.post("/api/v1/windows", {**window, "event": "open", "closes_at": closes_at}, key=operator)
     house.at("12:35")
-    final = house.post("/windows", {**window, "kind": "WINDOW_CLOSED"}, key=operator).json()["state"]
+    final = house.post("/api/v1/windows", {**window, "event": "close"}, key=operator).json()["state"]
     assert final["status"] == "INCONCLUSIVE"
     house.at("13:00")
     body = {"truthkey": house.truth.truthkey, "state_hash": final["security"]["state_hash"], "reason": "look again"}

@@ -11,7 +11,7 @@ import pytest
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
-from assay.surfaces.http.observations import MOST_LINES
+from assay.surfaces.http.kaori import MOST_LINES
 from tests.acting import issue_api_key
 from tests.flows._people import ADMIN
 from tests.flows._truth import critical_flood
@@ -208,8 +208,8 @@ def test_another_tenant_has_its_own_observations_and_contracts(house: House) -> 
     key = _stranger(house, "operator", "relay")
     refused(house.post("/observations", house.truth.report("user:ann"), key=key), 409, "truth.not_released")
     assert house.get("/observations", key=key).json()["observations"] == []
-    assert house.get("/contracts", key=key).json() == {"contracts": []}
-    refused(house.get("/contracts/earth.flood.v1", key=key), 404, "flow.not_found")
+    assert house.get("/api/v1/contracts", key=key).json() == {"items": [], "next": None}
+    refused(house.get("/api/v1/contracts/earth.flood.v1", key=key), 404, "flow.not_found")
     refused(house.get(f"/truthstates/{house.truth.truthkey}", key=key), 404, "flow.not_found")
 
 
@@ -217,30 +217,30 @@ def test_a_contract_is_released_once(house: House) -> None:
     """201, then 200 for the same; another body under its id is 409, and a new version is a new contract."""
     schema = (schema_bytes("flood_v1") or b"").decode() or None
     given = {"document": critical_flood(), "schema_text": schema}
-    released = house.post("/contracts", given, key=house.truth.operator)
+    released = house.post("/api/v1/contracts", given, key=house.truth.operator)
     assert (released.status_code, released.json()["claim_type"]) == (201, "earth.flood.v2")
-    again = house.post("/contracts", given, key=house.truth.operator)
+    again = house.post("/api/v1/contracts", given, key=house.truth.operator)
     assert (again.status_code, again.json()) == (200, released.json())
     changed = {**given, "document": critical_flood(temporal_decay__half_life="PT1H")}
-    refused(house.post("/contracts", changed, key=house.truth.operator), 409, "truth.contract_changed")
-    listed = house.get("/contracts", key=house.relay).json()["contracts"]
+    refused(house.post("/api/v1/contracts", changed, key=house.truth.operator), 409, "truth.contract_changed")
+    listed = house.get("/api/v1/contracts", key=house.relay).json()["items"]
     assert [one["claim_type"] for one in listed] == ["earth.flood.v1", "earth.flood.v2"]
-    whole = house.get("/contracts/earth.flood.v2", key=house.relay)
+    whole = house.get("/api/v1/contracts/earth.flood.v2", key=house.relay)
     assert whole.headers["etag"] == f'"{released.json()["claim_type_hash"]}"'
-    assert whole.json()["contract"] == released.json()
+    assert whole.json() == {**released.json(), "document": whole.json()["document"], "schema_text": schema}
     assert json.loads(whole.json()["document"])["id"] == "earth.flood.v2"
 
 
 def test_the_form_of_a_contract_is_served_to_observers(house: House) -> None:
     """Which members, of which kinds; a payload that answers otherwise is refused with the reason."""
-    form = house.get("/contracts/earth.flood.v1/form", key=house.relay)
+    form = house.get("/api/v1/contracts/earth.flood.v1/form", key=house.relay)
     assert (form.status_code, form.json()["title"], form.json()["place"]) == (200, "Flood report", "geo")
     assert [(one["name"], one["widget"]) for one in form.json()["fields"]][:2] == [
         ("severity", "choice"),
         ("water_level_meters", "number"),
     ]
     assert form.json()["evidence"]["max_count"] == 10
-    refused(house.get("/contracts/earth.none.v1/form", key=house.relay), 404, "flow.not_found")
+    refused(house.get("/api/v1/contracts/earth.none.v1/form", key=house.relay), 404, "flow.not_found")
     wrong = house.truth.report("user:ann", {"severity": "high", "water_level_meters": "deep"})
     refused(house.post("/observations", wrong, key=house.relay), 422, "truth.payload_form")
 
@@ -248,13 +248,15 @@ def test_the_form_of_a_contract_is_served_to_observers(house: House) -> None:
 def test_what_is_wrong_with_a_contract_is_told_by_line(house: House) -> None:
     text = contract_text("flood_v1").replace("risk_profile: monitor", "risk_profile: someday")
     line = next(number for number, one in enumerate(text.splitlines(), 1) if "risk_profile: someday" in one)
-    problem = refused(house.post("/contracts", {"document": text}, key=house.truth.operator), 422, "truth.contract")
+    problem = refused(
+        house.post("/api/v1/contracts", {"document": text}, key=house.truth.operator), 422, "truth.contract"
+    )
     (found,) = [error for error in problem["errors"] if error["field"] == "risk_profile"]
     assert found["message"].startswith(f"line {line}: ")
 
 
 def test_only_operators_release_contracts(house: House) -> None:
-    refused(house.post("/contracts", {"document": ""}, key=house.relay), 403, "identity.role")
+    refused(house.post("/api/v1/contracts", {"document": ""}, key=house.relay), 403, "identity.role")
 
 
 def test_a_key_for_reading_writes_nothing(house: House) -> None:
@@ -268,8 +270,14 @@ def test_a_key_for_reading_writes_nothing(house: House) -> None:
         by=ADMIN,
         at=house.truth.start,
     )
-    assert house.get("/contracts", key=text).status_code == 200
-    for path in ("/observations", "/contracts", f"/truthstates/{house.truth.truthkey}/compile", "/signals", "/votes"):
+    assert house.get("/api/v1/contracts", key=text).status_code == 200
+    for path in (
+        "/observations",
+        "/api/v1/contracts",
+        f"/api/v1/states/{house.truth.truthkey}/compile",
+        "/signals",
+        "/votes",
+    ):
         refused(house.post(path, {}, key=text), 403, "identity.scope")
     for path in ("/signals", "/trust-snapshot", "/agents/service:both"):
         refused(house.get(path, key=text), 403, "identity.scope")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.flows.truth.compile_all import CompiledAll
-from assay.flows.truth.expire_truth import StuckKey
+from assay.flows.truth.compile_truth import StuckKey
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.surfaces.http.rounds import age_truth, compile_stale, score_new
@@ -102,7 +102,7 @@ def test_a_window_that_is_over_gets_its_final_state(tmp_path: Path) -> None:
         house.clock.at = due
         age_truth(house.desk)
         assert _status(house) in {"INCONCLUSIVE", "VERIFIED_FALSE", "VERIFIED_TRUE", "EXPIRED"}
-        path = f"/truthstates/{house.truth.truthkey}/validation"
+        path = f"/api/v1/states/{house.truth.truthkey}/question"
         refused(house.get(path, key=house.truth.operator), 404, "flow.not_found")
         assert house.sample("assay_truth_states_total", tenant="default", cause="time") == 1
 

@@ -9,15 +9,13 @@ import httpx
 import pytest
 
 from assay.flows.tools import Tools
-from assay.flows.trust.record_signal import record_signal
-from assay.flows.trust.register_policy import register_policy
-from assay.flows.truth.release_contract import release_contract
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant, render_instant
 from assay.trust.signal import AgentRegistered, RoleGranted, SignalBody, SignalKind, TrustSignal
 from assay.wiring import open_node
 from tests.acting import add_principal, log_in
+from tests.acting_truth import record_signal, register_policy, release_contract
 from tests.flows._people import PASSWORD
 from tests.flows._truth import POLICY, critical_flood
 from tests.surfaces.http.served import ACME, ADMIN, issue, make_node, run_cli, serving
@@ -108,13 +106,13 @@ def test_a_critical_flood_from_reports_to_votes_over_a_real_socket(town: _Town, 
         body = "\n".join(json.dumps(line) for line in lines)
         answer = client.post("/observations", content=body, headers={**relay, "content-type": "application/x-ndjson"})
         key = json.loads(answer.text.splitlines()[0])["observed"]["truthkey"]
-        path = f"/truthstates/{quote(key, safe='')}"
+        path, question = f"/truthstates/{quote(key, safe='')}", f"/api/v1/states/{quote(key, safe='')}/question"
         until(lambda: client.get(path, headers=relay).status_code == 200, what="a state that nobody asked for")
-        until(lambda: client.get(f"{path}/validation", headers=operator).status_code == 200, what="a question")
+        until(lambda: client.get(f"{question}", headers=operator).status_code == 200, what="a question")
         state = client.get(path, headers=relay).json()
         assert state["status"] == "PENDING_HUMAN_REVIEW"
         for token, vote_type in zip(town.sessions, ("RATIFY", "ABSTAIN", "OVERRIDE"), strict=True):
-            asked = client.get(f"{path}/validation", headers=operator).json()
+            asked = client.get(f"{question}", headers=operator).json()
             vote = {"truthkey": key, "vote_type": vote_type, "seen": asked["shown_hash"], "reason": "seen"}
             if vote_type == "OVERRIDE":
                 vote["override_status"] = "VERIFIED_TRUE"

@@ -52,7 +52,7 @@ def test_a_key_may_be_percent_encoded_or_not(house: House, spelling: str) -> Non
     assert (spelling == "plain") == (":" in path)
     assert house.get(f"/truthstates/{path}", key=house.relay).json()["truthkey"] == key
     assert house.get(f"/truthstates/{path}/history", key=house.relay).json()["truthkey"] == key
-    done = house.post(f"/truthstates/{path}/compile", {}, key=house.truth.operator)
+    done = house.post(f"/api/v1/states/{path}/compile", {}, key=house.truth.operator)
     assert (done.status_code, done.json()["state"]["truthkey"]) == (200, key)
 
 
@@ -124,14 +124,18 @@ def test_history_is_read_in_pages(house: House) -> None:
 
 @pytest.mark.parametrize("at", ["2026-01-07T12:00:00", "yesterday", ""])
 def test_an_instant_has_an_offset(house: House, at: str) -> None:
-    for path in (f"/truthstates/{house.truth.truthkey}", f"/truthstates/{house.truth.truthkey}/history", "/truthmap"):
+    for path in (
+        f"/truthstates/{house.truth.truthkey}",
+        f"/truthstates/{house.truth.truthkey}/history",
+        "/api/v1/truth-map",
+    ):
         problem = refused(house.get(f"{path}?at={at}", key=house.relay), 422, "http.fields")
         assert [one["field"] for one in problem["errors"]] == ["at"]
 
 
 def test_an_operator_compiles_a_key(house: House) -> None:
     """200 where nothing new is to be said, 201 with the next version where there is."""
-    path = f"/truthstates/{house.truth.truthkey}/compile"
+    path = f"/api/v1/states/{house.truth.truthkey}/compile"
     same = house.post(path, {}, key=house.truth.operator)
     assert (same.status_code, same.json()["is_new"], same.json()["version"]) == (200, False, 1)
     house.truth.observe("user:ben", at="12:44")
@@ -145,7 +149,7 @@ def test_an_operator_compiles_a_key(house: House) -> None:
 
 @pytest.mark.clause("kaori", "11.4")
 def test_another_time_of_signing_needs_a_reason(house: House) -> None:
-    path = f"/truthstates/{house.truth.truthkey}/compile"
+    path = f"/api/v1/states/{house.truth.truthkey}/compile"
     moment = f"{house.truth.now('12:46'):%Y-%m-%dT%H:%M:%SZ}"
     body = {"force": True, "signed_at": moment}
     assert house.post(path, body, key=house.truth.operator).status_code == 422
@@ -157,10 +161,10 @@ def test_another_time_of_signing_needs_a_reason(house: House) -> None:
 def test_a_key_that_cannot_be_compiled_says_why(house: House) -> None:
     """A malformed key, one without a contract, a time that has passed, and somebody who may not."""
     operator = house.truth.operator
-    refused(house.post("/truthstates/nothing/compile", {}, key=operator), 422, "truth.key_form")
+    refused(house.post("/api/v1/states/nothing/compile", {}, key=operator), 422, "truth.key_form")
     fire = house.truth.truthkey.replace("flood", "fire")
-    refused(house.post(f"/truthstates/{fire}/compile", {}, key=operator), 409, "truth.not_released")
-    path = f"/truthstates/{house.truth.truthkey}/compile"
+    refused(house.post(f"/api/v1/states/{fire}/compile", {}, key=operator), 409, "truth.not_released")
+    path = f"/api/v1/states/{house.truth.truthkey}/compile"
     refused(house.post(path, {"claim_type": "earth.flood.v9"}, key=operator), 409, "truth.not_released")
     refused(house.post(path, {"claim_type": "\x00"}, key=operator), 422, "truth.claim_type_id")
     refused(house.post(path, {"at": "now"}, key=operator), 422, "http.fields")
@@ -173,7 +177,7 @@ def test_without_a_policy_nobody_can_be_trusted(tmp_path: Path) -> None:
     """The request is as it should be; the operator has to register a policy first."""
     with opened_house(tmp_path, policy=None) as house:
         house.truth.observe("user:ann")
-        path = f"/truthstates/{house.truth.truthkey}/compile"
+        path = f"/api/v1/states/{house.truth.truthkey}/compile"
         refused(house.post(path, {}, key=house.truth.operator), 409, "trust.no_policy")
         refused(house.get("/trust-snapshot", key=house.truth.operator), 409, "trust.no_policy")
 
@@ -219,8 +223,8 @@ def test_verify_finds_each_forgery(house: House) -> None:
 
 def test_the_map_is_geojson(house: House) -> None:
     """A polygon for each key, its claim and what age left of it (RFC 7946: closed rings, longitude first)."""
-    answer = house.get("/truthmap", key=house.relay)
-    assert answer.headers["content-type"] == "application/geo+json"
+    answer = house.get("/api/v1/truth-map", key=house.relay)
+    assert answer.json()["type"] == "FeatureCollection"
     (feature,) = answer.json()["features"]
     assert (feature["id"], feature["properties"]["status"]) == (house.truth.truthkey, _state(house).json()["status"])
     (ring,) = feature["geometry"]["coordinates"]
@@ -236,10 +240,10 @@ def test_the_map_is_filtered_and_paged(house: House) -> None:
     house.at("3T12:45")
     stale = house.truth.read(lambda unit: list(unit.truth.keys(TENANT, stale_only=True)))
     for key in stale:
-        assert house.post(f"/truthstates/{key}/compile", {}, key=house.truth.operator).status_code == 201
+        assert house.post(f"/api/v1/states/{key}/compile", {}, key=house.truth.operator).status_code == 201
 
     def ids(query: str) -> tuple[list[str], str | None]:
-        page = house.get(f"/truthmap?{query}", key=house.relay).json()
+        page = house.get(f"/api/v1/truth-map?{query}", key=house.relay).json()
         return [one["id"] for one in page["features"]], page["next"]
 
     keys, end = ids("")
@@ -250,10 +254,12 @@ def test_the_map_is_filtered_and_paged(house: House) -> None:
     assert ids("claim_type=earth.flood.v1")[0] == keys
     assert ids("claim_type=earth.fire.v1") == ([], None)
     assert ids(f"at={house.truth.now('12:41'):%Y-%m-%dT%H:%M:%SZ}")[0] == [house.truth.truthkey]
-    statuses = {one["properties"]["status"] for one in house.get("/truthmap", key=house.relay).json()["features"]}
-    assert ids(f"status={','.join(sorted(statuses))}")[0] == keys
+    statuses = {
+        one["properties"]["status"] for one in house.get("/api/v1/truth-map", key=house.relay).json()["features"]
+    }
+    assert ids("&".join(f"status={one}" for one in sorted(statuses)))[0] == keys
     assert ids("status=EXPIRED") == ([], None)
-    problem = refused(house.get("/truthmap?status=EXPIRED,GONE", key=house.relay), 422, "http.fields")
+    problem = refused(house.get("/api/v1/truth-map?status=GONE", key=house.relay), 422, "http.fields")
     assert [error["field"] for error in problem["errors"]] == ["status"]
 
 
@@ -261,6 +267,6 @@ def test_reading_appends_nothing(house: House) -> None:
     before = house.truth.head()
     for path in ("", "/history"):
         house.get(f"/truthstates/{house.truth.truthkey}{path}", key=house.relay)
-    house.get("/truthmap", key=house.relay)
+    house.get("/api/v1/truth-map", key=house.relay)
     house.post("/verify", _state(house).content, key=house.relay)
     assert (house.truth.head(), len(house.truth.entries(EntryKind.TRUTH_STATE))) == (before, 1)

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from assay.flows.truth.expire_truth import expire_truth
+from assay.flows.truth.compile_truth import expire_truth
 from assay.identity.principal import PrincipalKind
 from assay.surfaces.http.cookies import SESSION_COOKIE
 from tests.acting import looking, view_desk
@@ -29,7 +29,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 
 def _question(house: House) -> dict[str, Any]:
-    answer = house.get(f"/truthstates/{house.truth.truthkey}/validation", key=house.truth.operator)
+    answer = house.get(f"/api/v1/states/{house.truth.truthkey}/question", key=house.truth.operator)
     assert answer.status_code == 200, answer.text
     question: dict[str, Any] = answer.json()
     return question
@@ -58,7 +58,7 @@ def test_people_verify_a_critical_claim(house: House) -> None:
         if statuses[-1] == "VERIFIED_TRUE":
             break
     assert statuses[-1] == "VERIFIED_TRUE"
-    path = f"/truthstates/{house.truth.truthkey}/validation"
+    path = f"/api/v1/states/{house.truth.truthkey}/question"
     assert house.get(path, key=house.truth.operator).status_code == 200
     shown = house.get(f"/truthstates/{house.truth.truthkey}", key=house.relay).json()
     assert (shown["status"], shown["verification_basis"]) == ("VERIFIED_TRUE", "HUMAN_CONSENSUS")
@@ -181,7 +181,7 @@ def test_a_vote_on_a_claim_that_changed_meanwhile_is_refused(house: House) -> No
 
 def test_the_question_is_for_those_who_may_see_all(house: House) -> None:
     """It shows who reported what."""
-    path = f"/truthstates/{house.truth.truthkey}/validation"
+    path = f"/api/v1/states/{house.truth.truthkey}/question"
     refused(house.get(path, key=house.relay), 403, "identity.role")
     assert house.get(path, key=house.truth.signed_in("user:eve", "12:44")).status_code == 200
 

@@ -30,7 +30,6 @@ from tests.flows._verdicts import graph_document, rule
 from tests.surfaces.http._house import House, opened_house
 from tests.surfaces.http._walking import Send, Walk
 from tests.surfaces.http.v1._whole import Whole, opened_whole
-from tests.truth.records import schema_bytes
 from tools.routes import find_routes
 
 _EXAMPLES = Path(examples.__file__).parent / examples.EXAMPLES
@@ -38,16 +37,6 @@ _PRAMANA = "/api/v2/pramana"
 # No secret that ever opened anything stands in a file.
 _UNREAL = "A" * 43
 _UNREAL_TOKEN = f"st_{'a' * 16}.{_UNREAL}"
-
-
-def _walk_contracts(walk: Walk, house: House) -> None:
-    get, post, truth = walk.get, walk.post, house.truth
-    schema = (schema_bytes("flood_v1") or b"").decode() or None
-    again = critical_flood().replace("earth.flood.v2", "earth.flood.v3").replace('"version":2', '"version":3')
-    post("/contracts", {"document": again, "schema_text": schema}, truth.operator)
-    get("/contracts", house.relay)
-    get("/contracts/{claim_type}", house.relay, "/contracts/earth.flood.v2")
-    get("/contracts/{claim_type}/form", house.relay, "/contracts/earth.flood.v2/form")
 
 
 def _walk_states(walk: Walk, house: House) -> None:
@@ -59,22 +48,18 @@ def _walk_states(walk: Walk, house: House) -> None:
     truth.score(local_vision=0.95)
     house.at("12:40")
     key = truth.truthkey
-    post("/truthstates/{key}/compile", {"force": True}, truth.operator, f"/truthstates/{key}/compile")
+    house.post(f"/api/v1/states/{key}/compile", {"force": True}, key=truth.operator)
     get("/truthstates/{key}", house.relay, f"/truthstates/{key}")
     get("/truthstates/{key}/history", house.relay, f"/truthstates/{key}/history?limit=1")
-    get("/truthmap", house.relay, "/truthmap?limit=1")
     post("/verify", walk.kept["GET /truthstates/{key}"].answered, house.relay)
 
 
 def _walk_votes(walk: Walk, house: House) -> None:
-    get, post, truth = walk.get, walk.post, house.truth
+    post, truth = walk.post, house.truth
     house.at("12:45")
-    question = get("/truthstates/{key}/validation", truth.operator, f"/truthstates/{truth.truthkey}/validation")
+    question = house.get(f"/api/v1/states/{truth.truthkey}/question", key=truth.operator).json()
     vote = {"truthkey": truth.truthkey, "vote_type": "RATIFY", "seen": question["shown_hash"], "reason": "I was there"}
     post("/votes", vote, truth.signed_in("user:eve", "12:44"))
-    closes_at = render_instant(truth.now("2T12:00"))
-    window = {"truthkey": truth.truthkey, "kind": "WINDOW_EXTENDED", "closes_at": closes_at, "reason": "more to come"}
-    post("/windows", window, truth.signed_in("user:op", "12:44"))
 
 
 def _walk_trust(walk: Walk, house: House) -> None:
@@ -92,10 +77,6 @@ def _walk_trust(walk: Walk, house: House) -> None:
     get("/signals", truth.operator, "/signals?agent_id=sensor:042")
     get("/agents/{agent_id}", truth.operator, "/agents/user:ann")
     get("/trust-snapshot", truth.operator, "/trust-snapshot?agents=user:ann")
-    child = "id: flow_v2\nversion: 2\nextends: flow_v1\n"
-    post("/policies", {"document": child}, truth.signed_in("user:op", "12:49"))
-    get("/policies", house.relay)
-    post("/penalties", {"agent_id": "user:ann", "points": 12.5, "reason": "made it up"}, truth.operator)
 
 
 def _walk_ledger(walk: Walk, whole: Whole) -> None:
@@ -201,7 +182,7 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, examples.Excha
     kept: dict[str, examples.Exchange] = {}
     with opened_house(tmp_path_factory.mktemp("house"), contract=critical_flood()) as house:
         truth = Walk(_sender(house.client), kept)
-        for part in (_walk_contracts, _walk_states, _walk_votes, _walk_trust):
+        for part in (_walk_states, _walk_votes, _walk_trust):
             part(truth, house)
     with opened_whole(tmp_path_factory.mktemp("whole")) as whole:
         rest = Walk(_sender(whole.client), kept)

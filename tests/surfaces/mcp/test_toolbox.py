@@ -66,8 +66,8 @@ def test_coverage_truth_and_services_are_looked_up(scene: Scene) -> None:
     assert scene.code("scout", "coverage") == "identity.role"
     assert scene.call("scout", "who_can", bits=["READ"]).value == {"services": []}
     assert scene.code("scout", "who_can", bits=["NOTHING"]) == "registry.unknown_permission"
-    assert scene.code("scout", "show_truth", truthkey="earth:x") == "flow.not_found"
-    assert scene.code("scout", "show_truth", truthkey="earth:x", known_at="yesterday") == "form.instant"
+    assert scene.code("scout", "show_truth", key="earth:x") == "flow.not_found"
+    assert scene.code("scout", "show_truth", key="earth:x", at="yesterday") == "mcp.arguments"
 
 
 @pytest.mark.parametrize("form", list(ProofForm))
@@ -123,7 +123,7 @@ def test_another_tenant_is_another_world(scene: Scene) -> None:
 def test_scopes_narrow_what_a_key_opens(scene: Scene) -> None:
     """The same principal, with a key for one thing alone."""
     assert scene.code("narrow", "coverage") == "identity.scope"
-    assert scene.code("narrow", "show_truth", truthkey="earth:x") == "flow.not_found"
+    assert scene.code("narrow", "show_truth", key="earth:x") == "flow.not_found"
 
 
 def test_a_stranger_learns_nothing(scene: Scene) -> None:
@@ -189,7 +189,7 @@ def test_a_key_that_was_revoked_opens_nothing_any_more(scene: Scene) -> None:
     prefix, _ = parse_api_key(scene.keys["narrow"])
     now = scene.tools.clock.now()
     revoke_api_key(scene.tools, _TENANT, prefix, by=PrincipalId("user:olga"), reason="lost", at=now)
-    assert scene.code("narrow", "show_truth", truthkey="earth:x") == "identity.not_signed_in"
+    assert scene.code("narrow", "show_truth", key="earth:x") == "identity.not_signed_in"
 
 
 def test_the_page_says_of_each_tool_what_it_needs() -> None:

@@ -23,7 +23,7 @@ from assay.flows.delivery.query_types import load_queries
 from assay.flows.errors.delivery import AnswererError
 from assay.flows.request import Request
 from assay.flows.tools import Tools
-from assay.flows.truth.show_truth import show_truth
+from assay.flows.truth.states import KeyName, show_truth
 from assay.flows.verdicts.read_verdicts import show_verdict
 from assay.identity.caller import Caller
 from assay.identity.risk import RiskTier
@@ -33,7 +33,7 @@ from assay.ports.database import Unit
 
 
 class ExportState(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    key: Annotated[str, Meta(description="The key of a truth state.")]
+    key: KeyName
 
 
 class ExportVerdicts(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -19,7 +19,7 @@ from assay.claims.bundle import (
     UncertaintyMethod,
     is_full_hash,
 )
-from assay.flows.truth.show_truth import ShownTruth
+from assay.flows.truth.states import ShownTruth
 from assay.flows.verdicts.read_verdicts import Decided, RuleVerdict
 from assay.identity.risk import RiskTier
 from assay.kernel.digest import Digest

@@ -34,8 +34,7 @@ from assay.flows.delivery.project_rules import graph_rule_id
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.delivery import AnswererError
 from assay.flows.tools import Tools
-from assay.flows.truth.map_truth import map_truth
-from assay.flows.truth.show_truth import show_truth
+from assay.flows.truth.states import map_truth, show_truth
 from assay.flows.verdicts.read_verdicts import Decided, show_verdict
 from assay.kernel.conformance import Fetched
 from assay.kernel.ids import TenantId

@@ -19,9 +19,9 @@ from assay.facts.projector import row_of
 from assay.facts.table import PROJECTOR, TABLES
 from assay.flows.ledger.check_entry import EntryFaultError, verify_stored_entry
 from assay.flows.ledger.own_keys import own_key_ring_in
-from assay.flows.truth.check_vote import verify_vote
-from assay.flows.truth.replay_entry import read_bronze
 from assay.flows.truth.replay_truth import ledger_entries
+from assay.flows.truth.state_entry import read_bronze
+from assay.flows.truth.vote_entry import verify_vote
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.entry import Entry, read_entry
 from assay.kernel.errors import Error

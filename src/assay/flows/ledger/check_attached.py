@@ -14,9 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.flows.delivery.answers import OUTPUT_ATTACHMENT
-from assay.flows.truth.prove_truth import ENTRY_ATTACHMENT
-from assay.flows.truth.replay_entry import ReplayCode
-from assay.flows.truth.replay_export import replay_bundle
+from assay.flows.truth.replay_truth import replay_bundle
+from assay.flows.truth.state_entry import ReplayCode
+from assay.flows.truth.states import ENTRY_ATTACHMENT
 from assay.flows.verdicts.receipts import RECEIPT_ATTACHMENT
 from assay.flows.verdicts.verify_receipt import (
     ReceiptFinding,

@@ -207,7 +207,7 @@ def _tables(tools: Tools, tenant_id: TenantId) -> Examined:
         return failed(name, f"{error} [{error.code}]", "the database is damaged: restore it from a backup")
     if finding.problems:
         problem = finding.problems[0]
-        advice = "somebody changed tables behind our back: `assay truth verify --node` lists all, restore from a backup"
+        advice = "somebody changed tables behind our back: `assay truth check` lists all, restore from a backup"
         return failed(name, f"{problem.message} [{problem.code}]", advice)
     return fine(name, f"as the ledger has them, entries {finding.first} to {finding.last}")
 

@@ -22,7 +22,7 @@ from assay.flows.review.answer_review import (
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.show_ticket import get_readable, view_review
 from assay.flows.tools import Tools
-from assay.flows.truth.recount import Recount, recount_key
+from assay.flows.truth.compile_truth import Recount, recount_key
 from assay.identity.caller import Caller
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import parse_digest

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from assay.flows.request import Request
 from assay.flows.tools import Tools
 from assay.flows.trust.fold_trust import fold_from, get_policy_in_force, is_own_mark, read_policy
 from assay.flows.trust.ledger_signals import SIGNAL_KINDS
-from assay.flows.truth.replay_entry import read_state
 from assay.flows.truth.replay_state import derive_signal
 from assay.flows.truth.replay_truth import ledger_entries
+from assay.flows.truth.state_entry import read_state
+from assay.identity.caller import Caller
 from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
@@ -42,6 +44,28 @@ class TrustFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def holds(self) -> bool:
         return not self.problems
+
+
+class CheckTrust(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Nothing to say: the whole log is compared."""
+
+
+class TrustReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether the log of signals is what the ledger holds; `marked` is the entry that the mark reaches to."""
+
+    holds: bool
+    signals: int
+    marked: int | None
+    problems: tuple[TrustProblem, ...]
+
+
+def check_trust_log(tools: Tools, caller: Caller, request: CheckTrust) -> TrustReport:  # noqa: ARG001 - nothing is asked
+    """Check whether the log of signals is what the ledger holds, and the marks are what the log amounts to.
+
+    The ledger itself is verified by `assay ledger verify`.
+    """
+    found = check_trust(tools, caller.tenant_id)
+    return TrustReport(holds=found.holds, signals=found.signals, marked=found.marked, problems=found.problems)
 
 
 def check_trust(tools: Tools, tenant_id: TenantId) -> TrustFinding:

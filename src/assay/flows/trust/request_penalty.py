@@ -5,18 +5,20 @@ request -> PENALTY ticket -> answers -> settlement `apply` -> PENALTY_APPLIED, b
 
 from datetime import timedelta
 from decimal import Decimal
+from typing import Annotated
 
-from msgspec import Struct, convert
+from msgspec import Meta, Struct, convert
 
 from assay.flows.errors import NotFoundError
-from assay.flows.identity.admit_principal import admit_principal
+from assay.flows.identity.authenticate import confirm
+from assay.flows.request import Option, Request
 from assay.flows.review.open_review import draft_ticket, open_review_in
 from assay.flows.tools import Tools
 from assay.flows.trust.fold_trust import borrow_trust
 from assay.flows.trust.signal_entry import append_signal, signal_entry
+from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole
 from assay.kernel.canonical import Profile, canonical_hash, canonical_json
-from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.json_text import parse_json
 from assay.ports.database import Unit
@@ -40,21 +42,38 @@ class PenaltyAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     standing: float
 
 
-def request_penalty(
-    tools: Tools, agent_id: str, points: Decimal, *, reason: str, credential: str, at: Instant
-) -> Ticket:
-    """Ask for a penalty of a known agent, as an operator or reviewer; neither who asks nor the agent decides."""
+class PenaltyRequest(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    agent_id: Annotated[str, Meta(description="The agent."), Option(form="argument", metavar="AGENT")]
+    points: Annotated[float, Meta(gt=0, le=1000, description="How many points of standing.")]
+    reason: Annotated[str, Meta(description="Why; the people who decide read it."), Option(metavar="TEXT")]
 
-    def look(unit: Unit) -> tuple[TenantId, PrincipalId, Decimal]:
-        principal = admit_principal(unit, credential, any_of=_MAY, at=at)
-        with borrow_trust(unit, tools, principal.tenant_id) as kept:
+
+class PenaltyTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ticket on the review desk; nothing has changed yet."""
+
+    ticket_id: str
+    agent_id: str
+    title: str
+    shown: str
+    shown_hash: str
+    opened_at: Instant
+    due_at: Instant | None
+
+
+def request_penalty(tools: Tools, caller: Caller, request: PenaltyRequest) -> PenaltyTicket:
+    """Ask people to lower an agent's standing; neither the caller nor the agent decides."""
+    tenant_id, by, agent_id, at = caller.tenant_id, caller.principal.id, request.agent_id, caller.at
+    points = Decimal(str(request.points))
+
+    def look(unit: Unit) -> Decimal:
+        with borrow_trust(unit, tools, tenant_id) as kept:
             standing = kept.fold.find_standing(agent_id, max(at, kept.fold.clock))
         if standing is None:
-            raise NotFoundError(f"tenant `{principal.tenant_id}` knows no agent `{agent_id[:80]}`")
-        return principal.tenant_id, principal.id, standing
+            raise NotFoundError(f"tenant `{tenant_id}` knows no agent `{agent_id[:80]}`")
+        return standing
 
-    tenant_id, by, standing = tools.database.read(look)
-    asked = PenaltyAsked(agent_id=agent_id, points=float(points), reason=reason, standing=float(standing))
+    standing = tools.database.read(look)
+    asked = PenaltyAsked(agent_id=agent_id, points=float(points), reason=request.reason, standing=float(standing))
     draft = TicketDraft(
         kind=TicketKind.PENALTY,
         title=f"take {points} points of standing from {agent_id}",
@@ -70,11 +89,19 @@ def request_penalty(
     _signal(ticket, (), asked, at)
 
     def work(unit: Unit) -> None:
-        admit_principal(unit, credential, any_of=_MAY, at=at)
+        confirm(unit, caller)
         open_review_in(unit, ticket)
 
     tools.database.write(work)
-    return ticket
+    return PenaltyTicket(
+        ticket_id=ticket.id,
+        agent_id=agent_id,
+        title=ticket.title,
+        shown=ticket.shown,
+        shown_hash=ticket.shown_hash,
+        opened_at=ticket.opened_at,
+        due_at=ticket.due_at,
+    )
 
 
 def refuse_own_penalty(_unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) -> None:

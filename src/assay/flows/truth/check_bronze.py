@@ -5,15 +5,16 @@ entries in order | rows in the order of their entries -> one beside the other ->
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice, product
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from assay.flows.ledger.compare_rows import RowProblem
+from assay.flows.request import Option, Request
 from assay.flows.tools import Tools
-from assay.flows.truth.key_entries import BRONZE_KINDS, evidence_of
-from assay.flows.truth.truth_entry import known_fingerprints
+from assay.flows.truth.truth_entry import BRONZE_KINDS, evidence_of, known_fingerprints
 from assay.flows.truth.vouch_rows import find_contract_fault, find_record_fault, find_snapshot_fault, find_state_fault
+from assay.identity.caller import Caller
 from assay.kernel.ids import TenantId
 from assay.kernel.json_text import parse_json
 from assay.kernel.ledger import EntryKind
@@ -37,6 +38,29 @@ class TableFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def holds(self) -> bool:
         return not self.problems
+
+
+class CheckTables(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    newest: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="Compare with the newest so many entries; else with all."),
+        Option(metavar="N"),
+    ] = None
+
+
+class TablesReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether the tables of truth hold what the entries from `first` to `last` hold; at most a hundred problems."""
+
+    holds: bool
+    first: int
+    last: int
+    problems: tuple[RowProblem, ...]
+
+
+def check_truth_tables(tools: Tools, caller: Caller, request: CheckTables) -> TablesReport:
+    """Compare the tables that truth is compiled from with the ledger, row by row, in both directions."""
+    found = check_tables(tools, caller.tenant_id, newest=request.newest)
+    return TablesReport(holds=found.holds, first=found.first, last=found.last, problems=found.problems)
 
 
 def check_tables(tools: Tools, tenant_id: TenantId, *, newest: int | None = None) -> TableFinding:

@@ -5,14 +5,18 @@ bytes -> form -> semantic hash -> state hash -> signature -> key valid for truth
 
 from collections.abc import Callable
 from enum import StrEnum
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from assay.flows.ledger.own_keys import own_key_ring_in
+from assay.flows.request import Document, Request
 from assay.flows.tools import Tools
-from assay.flows.truth.replay_entry import read_state
 from assay.flows.truth.replay_state import verify_own
 from assay.flows.truth.replay_truth import ledger_entries
+from assay.flows.truth.state_entry import read_state
+from assay.identity.caller import Caller
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.key import KeyPurpose, KeyRing, SigningMethod
@@ -69,6 +73,29 @@ class CheckedState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Everything that was tried holds, and the signature and its key were tried."""
         told = {check.name: check.holds for check in self.checks}
         return False not in told.values() and told[StateCheckName.SIGNATURE] is told[StateCheckName.KEY] is True
+
+
+class VerifyState(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    state: Annotated[bytes, Meta(description="A signed state, as JSON."), Document(kind=TruthState, metavar="FILE|-")]
+
+
+class StateFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether a state holds, check by check; a check that was not made has null and never counts as passed.
+
+    `not_proven` is what a state by itself does not show, even where every check holds.
+    """
+
+    truthkey: str
+    status: str
+    holds: bool
+    checks: tuple[StateCheck, ...]
+    not_proven: tuple[str, ...] = ()
+
+
+def verify_state(tools: Tools, caller: Caller, request: VerifyState) -> StateFinding:
+    """Check whether a state is what this node signed and what its ledger holds; a no is an answer."""
+    found = check_truth(tools, caller.tenant_id, request.state)
+    return StateFinding(holds=found.holds, **asdict(found))
 
 
 def check_truth(tools: Tools, tenant_id: TenantId, given: bytes | str | dict[str, object]) -> CheckedState:

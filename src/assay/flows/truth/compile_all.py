@@ -8,27 +8,35 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from assay.flows.ledger.own_keys import own_key_ring
+from assay.flows.request import Done, FieldProblem, FieldsError, Moment, Option, Request, parse_moment
 from assay.flows.tools import Tools
 from assay.flows.trust.fold_shelf import Folded
 from assay.flows.trust.fold_trust import fold_trust, keep_marks
 from assay.flows.truth.compile_job import CompiledJob, CompileJob, compile_partition, read_result
 from assay.flows.truth.compile_truth import (
+    Aged,
     CompiledTruth,
     Prepared,
+    StuckKey,
+    compile_now,
     compile_truth,
+    expire_truth,
     is_moved,
     is_unchanged,
     persist,
     prepare_state,
 )
-from assay.flows.truth.expire_truth import StuckKey
 from assay.flows.truth.load_truth import CompileAsked, LoadedKey, load_truth
+from assay.flows.truth.state_entry import state_value
+from assay.flows.truth.states import KeyName
 from assay.flows.truth.truth_key import introduce_truth_key
 from assay.flows.truth.validation_ticket import open_validations
+from assay.identity.caller import Caller
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -36,10 +44,111 @@ from assay.kernel.key import KeyRing
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.pool import Pool
+from assay.truth.key import parse_claim_type_id
 
 # Keys in one part: a few hundred milliseconds of work, and one commit.
 _PART = 64
 Progress = Callable[[int, int], None]
+
+
+class CompileState(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    key: KeyName
+    claim_type: Annotated[
+        str | None,
+        Meta(description="The version of the contract; else the newest that was observed."),
+        Option(metavar="ID"),
+    ] = None
+    force: Annotated[bool, Meta(description="Append a state although it says the same as the last one.")] = False
+    fresh_trust: Annotated[bool, Meta(description="Take today's trust although nothing new was recorded.")] = False
+    trust_through: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="Count signals up to this entry; else all. A record of the key counts in any case."),
+        Option(metavar="ENTRY"),
+    ] = None
+    signed_at: Annotated[
+        Moment | None, Meta(description="Another time of signing, with a reason."), Option(metavar="TIME")
+    ] = None
+    signed_at_reason: Annotated[
+        str | None, Meta(description="Why; recorded in the state's inputs."), Option(metavar="TEXT")
+    ] = None
+
+
+class CompileStates(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    keys: Annotated[
+        tuple[str, ...],
+        Meta(max_length=100_000, description="These keys; else every key with records that are in no state yet."),
+        Option(flag="--key", metavar="KEY"),
+    ] = ()
+    workers: Annotated[
+        Annotated[int, Meta(ge=1, le=256)] | None,
+        Meta(description="Processes; for the operator of the folder one per processor, else one."),
+        Option(metavar="N"),
+    ] = None
+    dask: Annotated[
+        str | None,
+        Meta(description="The scheduler of a Dask cluster, instead of processes; only for the operator of the folder."),
+        Option(metavar="ADDRESS"),
+    ] = None
+
+
+class ExpireStates(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Nothing to say: what time has made due is compiled."""
+
+
+class CompiledState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The state in force; `is_new` is false where nothing new was to be said, and nothing was appended."""
+
+    version: int
+    sequence_number: int
+    is_new: bool
+    state: dict[str, Any]
+
+
+def compile_state(tools: Tools, caller: Caller, request: CompileState) -> Done[CompiledState]:
+    """Compile a key to a signed state; nothing is appended where nothing new is to be said.
+
+    A running server also compiles keys by itself when something is recorded.
+    """
+    if request.claim_type is not None:
+        parse_claim_type_id(request.claim_type)
+    done = compile_now(
+        tools,
+        caller.tenant_id,
+        request.key,
+        claim_type=request.claim_type,
+        force=request.force,
+        fresh_trust=request.fresh_trust,
+        signed_at=parse_moment(request.signed_at),
+        signed_at_reason=request.signed_at_reason,
+        trust_through=request.trust_through,
+    )
+    return Done(value=compiled_state(done), is_new=done.is_new)
+
+
+def compiled_state(done: CompiledTruth) -> CompiledState:
+    return CompiledState(
+        version=done.version,
+        sequence_number=done.sequence_number,
+        is_new=done.is_new,
+        state=state_value(done.state),
+    )
+
+
+def compile_states(tools: Tools, caller: Caller, request: CompileStates) -> "CompiledAll":
+    """Compile every key with records in no state yet, or these keys; all with the trust of one instant."""
+    if request.dask is not None and not caller.is_local:
+        raise FieldsError([FieldProblem(field="dask", message="expected none from a caller outside the node's folder")])
+    workers = request.workers or (None if caller.is_local else 1)
+    with tools.pools.open(workers, dask=request.dask) as pool:
+        return compile_all(tools, caller.tenant_id, pool, at=caller.at, keys=request.keys or None)
+
+
+def expire_states(tools: Tools, caller: Caller, request: ExpireStates) -> Aged:  # noqa: ARG001 - nothing is asked
+    """Compile every key that time has made due: past its validity, or past the end of its window.
+
+    A server does this by itself.
+    """
+    return expire_truth(tools, caller.tenant_id, at=caller.at)
 
 
 class CompiledAll(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

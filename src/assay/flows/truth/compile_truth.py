@@ -4,35 +4,37 @@ read -> snapshot -> compile -> sign -> entry, row, signal and ticket in one comm
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 from msgspec import Struct
 
 from assay.flows.errors import FlowError
-from assay.flows.errors.truth import TruthBusyError
+from assay.flows.errors.truth import CompileTimeError, TruthBusyError
 from assay.flows.ledger.own_keys import own_key_ring
 from assay.flows.tools import Tools
 from assay.flows.trust.fold_trust import keep_marks
 from assay.flows.trust.take_snapshot import seconds_ahead
-from assay.flows.truth.claim_text import render_claim
 from assay.flows.truth.compile_job import Result, compile_job
 from assay.flows.truth.load_truth import CompileAsked, LoadedKey, load_truth
 from assay.flows.truth.state_entry import silver_of, snapshot_entry, snapshot_row, state_entry
 from assay.flows.truth.state_signal import count_ballots, emitted_signal
 from assay.flows.truth.truth_entry import Bronze, add_bronze, logged_signal
-from assay.flows.truth.truth_key import get_truth_signer, introduce_truth_key
+from assay.flows.truth.truth_key import get_truth_signer, introduce_truth_key, window_bronze
 from assay.flows.truth.validation_ticket import (
     TRUTH_SERVICE,
     draft_validation,
     find_validation_ticket,
+    render_claim,
     tend_ticket,
 )
-from assay.flows.truth.window_entry import window_bronze
+from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.key import KeyPurpose, KeyRing
 from assay.kernel.ledger import Draft
+from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.truth_store import SilverState
 from assay.review.ticket import Ticket
@@ -282,3 +284,88 @@ def _snapshot_number(unit: Unit, prepared: Prepared) -> int:
     number = unit.record(prepared.snapshot).sequence_number
     unit.truth.freeze(loaded.tenant_id, snapshot_row(loaded.snapshot, sequence_number=number))
     return number
+
+
+def compile_now(
+    tools: Tools,
+    tenant_id: TenantId,
+    truthkey: str,
+    *,
+    claim_type: str | None = None,
+    force: bool = False,
+    fresh_trust: bool = False,
+    signed_at: Instant | None = None,
+    signed_at_reason: str | None = None,
+    trust_through: int | None = None,
+) -> CompiledTruth:
+    """Compile a key at the time of each attempt; a clock that stays behind the last state is still refused."""
+    compiled = partial(
+        compile_truth,
+        tools,
+        tenant_id,
+        truthkey,
+        claim_type=claim_type,
+        force=force,
+        fresh_trust=fresh_trust,
+        signed_at=signed_at,
+        signed_at_reason=signed_at_reason,
+        trust_through=trust_through,
+    )
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(CompileTimeError):
+            return compiled(at=tools.clock.now())
+    return compiled(at=tools.clock.now())
+
+
+class Recount(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The key's state with what is on disk; while it is not compiled yet, `code` and `problem` say why."""
+
+    truthkey: str
+    compiled: CompiledTruth | None = None
+    code: str | None = None
+    problem: str | None = None
+
+
+def recount_key(tools: Tools, tenant_id: TenantId, truthkey: str, *, at: Instant) -> Recount:
+    """Never raises for a refusal: the record is durable, and whoever heard of a failure would hand it in again.
+
+    Whoever compiles the key next counts it.
+    """
+    try:
+        return Recount(truthkey=truthkey, compiled=compile_truth(tools, tenant_id, truthkey, at=at))
+    except Error as error:
+        # Of any family, for the same reason.
+        return Recount(truthkey=truthkey, code=error.code, problem=str(error))
+
+
+class StuckKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A key that could not be compiled, and why; the next sweep tries again."""
+
+    truthkey: str
+    code: str
+    problem: str
+
+
+class Aged(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one sweep compiled, and what it could not."""
+
+    compiled: tuple[str, ...]
+    stuck: tuple[StuckKey, ...]
+
+
+def expire_truth(tools: Tools, tenant_id: TenantId, *, at: Instant) -> Aged:
+    """Compile what is due; one key that cannot be compiled holds up no other."""
+    compiled: list[str] = []
+    stuck: list[StuckKey] = []
+    for truthkey in tools.database.read(lambda unit: [silver.truthkey for silver in unit.truth.due(tenant_id, at)]):
+        try:
+            done = compile_truth(tools, tenant_id, truthkey, at=at)
+        except Error as error:
+            # A database that cannot write will not write the next one either; that is for the caller to hear.
+            if error.blame is Blame.OURS and not isinstance(error, DamagedRecordError):
+                raise
+            stuck.append(StuckKey(truthkey=truthkey, code=error.code, problem=str(error)))
+            continue
+        if done.is_new:
+            compiled.append(truthkey)
+    return Aged(compiled=tuple(compiled), stuck=tuple(stuck))

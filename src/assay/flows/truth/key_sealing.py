@@ -10,10 +10,13 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.json import Decoder
 
+from assay.flows.truth.compile_job import StoredText, gather_stored
 from assay.kernel.instant import Instant
 from assay.ports.truth_store import RecordKind, TruthRecord
+from assay.truth.ai_score import parse_ai_score
 from assay.truth.consensus import find_window
 from assay.truth.contract import Contract
+from assay.truth.report import latest_reports
 from assay.truth.status import FINAL_STATUSES, TruthStatus, VerificationBasis
 from assay.truth.window import Window, WindowEvent, find_seal, parse_window_event, window_event_hash
 
@@ -118,3 +121,31 @@ def _late(
         late |= evidence.keys() - last.contained()
         late |= evidence.keys() & {*last.late_hashes}
     return tuple(sorted(late))
+
+
+def find_probes(
+    contract: Contract,
+    truthkey: str,
+    observations: tuple[StoredText, ...],
+    ai_scores: Iterable[str],
+    events: Sequence[WindowEvent],
+    sealing: Sealing,
+    at: Instant,
+) -> dict[str, str]:
+    """The probe of each reporter whose one report that counts was made for a probe.
+
+    Few are made for one, so where no text names any, nothing is read for it.
+    """
+    if not any('"probe_id":' in one.text for one in observations):
+        return {}
+    latest = latest_reports(
+        contract,
+        truthkey,
+        gather_stored(contract, truthkey, observations),
+        ai_scores=map(parse_ai_score, ai_scores),
+        window_events=events,
+        compile_time=at,
+        sealed_at=sealing.seals,
+        late=sealing.late,
+    )
+    return {reporter: one.probe_id for reporter, one in latest.items() if one.probe_id is not None}

@@ -1,52 +1,126 @@
-"""An observation arrives (Kaori 7): who submits it, where it belongs, and that it was not said before.
+"""Observations (Kaori 7): record one or many, each once; list and show them.
 
-credential -> reporter or relay; bytes -> observation -> contract -> truth key -> entry, row and signal
+caller -> reporter or relay; bytes -> observation -> contract -> truth key -> entry, row and signal
+lines -> batches -> checked one by one -> one commit for each batch -> a result for each line
 """
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct, to_builtins
+from msgspec.structs import replace
 
-from assay.flows.errors.truth import FutureObservationError, NotReporterError, RecordConflictError, TooManyReportsError
-from assay.flows.identity.admit_principal import admit_principal
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.truth import (
+    FutureObservationError,
+    NotReporterError,
+    RecordConflictError,
+    TooManyReportsError,
+)
+from assay.flows.identity.authenticate import confirm
 from assay.flows.ledger.verify_clock import verify_clock
+from assay.flows.request import (
+    BulkLine,
+    Document,
+    Done,
+    Option,
+    Page,
+    Paged,
+    Request,
+    cut,
+    map_page,
+    read_number,
+    whose,
+)
 from assay.flows.tools import Tools
-from assay.flows.truth.released import get_contract, read_contract
+from assay.flows.trust.fold_trust import borrow_trust
+from assay.flows.trust.take_snapshot import snapshot_of
+from assay.flows.truth.contracts import get_contract, read_contract
+from assay.flows.truth.key_sealing import KeyRecords, SealedState, find_sealing
 from assay.flows.truth.truth_entry import Bronze, add_bronze, draft_bronze, known_fingerprints, stand_under
 from assay.flows.truth.vouch_rows import is_same_text
 from assay.identity.authorise import has_role
+from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole, Principal
+from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, render_instant
+from assay.kernel.json_text import parse_json
 from assay.ports.database import Unit
 from assay.ports.truth_store import RecordKind, TruthRecord
 from assay.trust.signal import ObservationSubmitted, SignalKind, TrustSignal
 from assay.truth.address import address_observation
 from assay.truth.contract import Contract
-from assay.truth.evidence import evidence_identities, verify_evidence
+from assay.truth.evidence import evidence_identities
 from assay.truth.form import verify_payload
 from assay.truth.key import render_truth_key
 from assay.truth.limits import parse_arriving
-from assay.truth.observation import Observation, observation_hash, render_observation
+from assay.truth.observation import HashedObservation, Observation, observation_hash, render_observation
+from assay.truth.ready import prepare_observation as make_ready
+from assay.truth.weigh import trusted_weight
 
 # Of one reporter at one key: one each minute of an hour, and a few.
 MOST_REPORTS = 64
+LINES = "application/x-ndjson"
+# Large enough that the disk is not waited for often, small enough that others get their turn.
+_BATCH = 256
 
 
-class Observed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where an observation is kept; `is_new` is false for one that was recorded before, byte for byte the same."""
+class ObserveRequest(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    observation: Annotated[
+        bytes, Meta(description="The observation, as JSON (Kaori 7.1)."), Document(kind=Observation, metavar="FILE|-")
+    ]
+
+
+class ObserveLines(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    observations: Annotated[
+        bytes,
+        Meta(description="One observation in each line."),
+        Document(kind=Observation, media_type=LINES, metavar="FILE|-"),
+    ]
+
+
+class ListObservations(Paged, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    truthkey: Annotated[str | None, Meta(description="Only observations of this key."), Option(metavar="KEY")] = None
+    reporter_id: Annotated[
+        str | None, Meta(description="Only observations by this reporter."), Option(flag="--reporter", metavar="AGENT")
+    ] = None
+
+
+class ShowObservation(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    observation_id: Annotated[str, Meta(description="The id of an observation.")]
+
+
+class Observed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where an observation is recorded; `is_new` is false for one that was recorded before, byte for byte the same.
+
+    `heard` says whether the compiler would count it now, and `reason` why not. Lines of a bulk request have neither.
+    """
 
     observation_id: str
     observation_hash: str
     truthkey: str
     sequence_number: int
     is_new: bool
+    heard: Literal["yes", "no"] | None = None
+    reason: str | None = None
+
+
+class ObservationItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A recorded observation and its place in the ledger."""
+
+    observation_id: str
+    observation_hash: str
+    truthkey: str
+    reporter_id: str
+    received_at: Instant
+    sequence_number: int
+    observation: dict[str, Any]
 
 
 class Arriving(Struct, frozen=True, kw_only=True):
-    """An observation that was judged by itself, before anyone looked whether it is new."""
+    """An observation that was checked by itself, before the store was asked whether it is new."""
 
     observation: Observation
     observation_hash: str
@@ -54,40 +128,85 @@ class Arriving(Struct, frozen=True, kw_only=True):
     bronze: Bronze
 
 
-def observe(
-    tools: Tools,
-    given: bytes | str | dict[str, Any],
-    *,
-    credential: str,
-    at: Instant,
-    contents: Mapping[str, bytes] | None = None,
-) -> Observed:
-    """Record it once: the same again is answered with what is recorded, another under its id is refused.
+def observe(tools: Tools, caller: Caller, request: ObserveRequest) -> Done[Observed]:
+    """Record an observation once: the same again returns the recorded one, another under its id is refused.
 
-    The reporter is whoever is signed in; a principal with the role `relay` submits for others, and the entry says so.
-    `contents` are bytes of evidence by URI, where they are at hand: any that is not what was named is refused.
+    The reporter is the caller; a caller with the role `relay` submits for others, and the entry names both. `heard`
+    says whether the compiler would count the observation now: evidence, the reporter's trust and the window decide.
     """
-    observation = parse_arriving(given)
-    for ref in observation.evidence_refs:
-        if contents is not None and ref.uri in contents:
-            verify_evidence(ref, contents[ref.uri])
+    observation = parse_arriving(request.observation)
 
-    def look(unit: Unit) -> tuple[Principal, Contract]:
-        principal = admit_principal(unit, credential, at=at)
-        verify_clock(unit, tools, principal.tenant_id, at)
-        released = get_contract(unit, principal.tenant_id, observation.claim_type)
-        return principal, read_contract(released.document, released.schema_text, tools.domain_systems)
+    def look(unit: Unit) -> Contract:
+        verify_clock(unit, tools, caller.tenant_id, caller.at)
+        released = get_contract(unit, caller.tenant_id, observation.claim_type)
+        return read_contract(released.document, released.schema_text, tools.domain_systems)
 
-    principal, contract = tools.database.read(look)
+    contract = tools.database.read(look)
     arriving = prepare_observation(
-        principal, contract, observation, at=at, skew=tools.reporter_skew, domain_systems=tools.domain_systems
+        caller.principal,
+        contract,
+        observation,
+        at=caller.at,
+        skew=tools.reporter_skew,
+        domain_systems=tools.domain_systems,
     )
 
     def work(unit: Unit) -> Observed:
-        admit_principal(unit, credential, at=at)
-        return record_observation(unit, principal.tenant_id, arriving)
+        confirm(unit, caller)
+        return record_observation(unit, caller.tenant_id, arriving)
 
-    return tools.database.write(work)
+    done = tools.database.write(work)
+    reason = tools.database.read(lambda unit: _find_unheard(unit, tools, caller, contract, arriving))
+    return Done(value=replace(done, heard="no" if reason else "yes", reason=reason), is_new=done.is_new)
+
+
+def observe_lines(tools: Tools, caller: Caller, request: ObserveLines) -> tuple[BulkLine, ...]:
+    """Record observations in lines; each line is recorded or refused by itself, in order.
+
+    The same id again is recorded once, so lines that got no answer may be sent again.
+    """
+    numbered = [(number, line) for number, line in enumerate(request.observations.split(b"\n"), 1) if line.strip()]
+    done: list[BulkLine] = []
+    for start in range(0, len(numbered), _BATCH):
+        done += _observe_batch(tools, caller, numbered[start : start + _BATCH])
+    return tuple(done)
+
+
+def observations(tools: Tools, caller: Caller, request: ListObservations) -> Page[ObservationItem]:
+    """List observations in the order they were recorded; without a role that may see all of them, one's own."""
+    by, after = whose(caller, request.reporter_id), read_number("observations", request.cursor)
+
+    def look(unit: Unit) -> tuple[TruthRecord, ...]:
+        return unit.truth.observations(
+            caller.tenant_id, truthkey=request.truthkey, by=by, after=after, limit=request.limit + 1
+        )
+
+    rows = tools.database.read(look)
+    return map_page(cut("observations", rows, request.limit, lambda row: row.sequence_number), _item)
+
+
+def observation(tools: Tools, caller: Caller, request: ShowObservation) -> ObservationItem:
+    """Show an observation by its id; another's only with a role that may see all of them."""
+    by, name = whose(caller, None), request.observation_id
+    row = tools.database.read(
+        lambda unit: unit.truth.find_record(caller.tenant_id, RecordKind.OBSERVATION, name, by=by)
+    )
+    if row is None:
+        raise NotFoundError(f"`{caller.tenant_id}` has no observation `{name[:80]}`")
+    return _item(row)
+
+
+def _item(row: TruthRecord) -> ObservationItem:
+    said: Any = parse_json(row.text)
+    return ObservationItem(
+        observation_id=row.record_id,
+        observation_hash=row.record_hash,
+        truthkey=row.truthkey,
+        reporter_id=row.by,
+        received_at=row.received_at,
+        sequence_number=row.sequence_number,
+        observation=said,
+    )
 
 
 def prepare_observation(
@@ -208,3 +327,98 @@ def _bring_fingerprints(unit: Unit, tenant_id: TenantId, arriving: Arriving) -> 
             sha256, lambda name: unit.truth.find_record(tenant_id, RecordKind.FINGERPRINT, name)
         ):
             stand_under(unit, tenant_id, known, arriving.truthkey)
+
+
+def _observe_batch(tools: Tools, caller: Caller, batch: list[tuple[int, bytes]]) -> list[BulkLine]:
+    judged = tools.database.read(lambda unit: _Judging(unit, tools, caller).judge(batch))
+
+    def work(unit: Unit) -> list[BulkLine]:
+        confirm(unit, caller)
+        return [
+            one if isinstance(one, BulkLine) else _recorded(unit, caller.tenant_id, number, one)
+            for number, one in judged
+        ]
+
+    return tools.database.write(work)
+
+
+def _recorded(unit: Unit, tenant_id: TenantId, number: int, arriving: Arriving) -> BulkLine:
+    """Whether it is new is known before anything is written, so a refusal leaves nothing behind."""
+    try:
+        done = record_observation(unit, tenant_id, arriving)
+    except Error as error:
+        if error.blame is Blame.OURS:
+            raise
+        return _refused(number, error)
+    return BulkLine(line=number, status="recorded" if done.is_new else "known", receipt=to_builtins(done))
+
+
+def _refused(number: int, error: Error) -> BulkLine:
+    return BulkLine(line=number, status="refused", code=error.code, problem=str(error))
+
+
+class _Judging:
+    """One batch on one state of the database; each contract is read once."""
+
+    def __init__(self, unit: Unit, tools: Tools, caller: Caller) -> None:
+        self._unit = unit
+        self._tools = tools
+        self._caller = caller
+        verify_clock(unit, tools, caller.tenant_id, caller.at)
+        self._contracts: dict[str, Contract] = {}
+
+    def judge(self, batch: list[tuple[int, bytes]]) -> list[tuple[int, Arriving | BulkLine]]:
+        return [(number, self._judge(number, line)) for number, line in batch]
+
+    def _judge(self, number: int, line: bytes) -> Arriving | BulkLine:
+        try:
+            observation = parse_arriving(line)
+            return prepare_observation(
+                self._caller.principal,
+                self._contract(observation.claim_type),
+                observation,
+                at=self._caller.at,
+                skew=self._tools.reporter_skew,
+                domain_systems=self._tools.domain_systems,
+            )
+        except Error as error:
+            return _refused(number, error)
+
+    def _contract(self, claim_type: str) -> Contract:
+        if claim_type not in self._contracts:
+            released = get_contract(self._unit, self._caller.tenant_id, claim_type)
+            contract = read_contract(released.document, released.schema_text, self._tools.domain_systems)
+            self._contracts[claim_type] = contract
+        return self._contracts[claim_type]
+
+
+def _find_unheard(unit: Unit, tools: Tools, caller: Caller, contract: Contract, arriving: Arriving) -> str | None:
+    """Say why the compiler would not count a recorded observation now; None where it would."""
+    said, tenant_id = arriving.observation, caller.tenant_id
+    hashed = HashedObservation(observation=said, observation_hash=arriving.observation_hash)
+    if make_ready(contract, hashed).evidence is None:
+        policy = contract.evidence
+        kinds = ", ".join(policy.types) or "any type"
+        return (
+            f"evidence: the contract asks for {policy.min_count} to {policy.max_count} pieces of {kinds}, "
+            f"got {len(said.evidence_refs)}"
+        )
+    try:
+        with borrow_trust(unit, tools, tenant_id) as kept:
+            snapshot = snapshot_of(
+                unit, tenant_id, kept.fold, [said.reporter_id], contract.id, at=caller.at, probe=said.probe_id
+            )
+    except Error as error:
+        # The observation is recorded: whatever keeps trust from being read is no refusal of it.
+        return f"trust: {error} [{error.code}]"
+    trust = snapshot.agent_trusts.get(said.reporter_id)
+    if trusted_weight(contract.consensus_model, trust) <= 0:
+        got = "an agent that nobody admitted" if trust is None else f"{trust.trust_score:f}, {trust.standing}"
+        return f"theta_min: expected a reporter whose trust reaches the policy's least, got {got}"
+    records = tuple(unit.truth.records(tenant_id, arriving.truthkey))
+    last = unit.truth.find_state(tenant_id, arriving.truthkey)
+    known = None if last is None else SealedState.read(last.text)
+    sealing = find_sealing(contract, arriving.truthkey, known, KeyRecords.of(records), caller.at)
+    if arriving.observation_hash in sealing.late:
+        return "window: the round is over or was decided; the next round counts it"
+    return None

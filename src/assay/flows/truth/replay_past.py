@@ -11,15 +11,21 @@ from typing import Protocol
 from msgspec import convert
 from msgspec.structs import replace
 
-from assay.flows.truth.gathered_keys import StoredText
-from assay.flows.truth.key_entries import KeyEntries
-from assay.flows.truth.key_probes import find_probes
-from assay.flows.truth.key_sealing import KeyRecords, SealedState, Sealing, find_sealing
-from assay.flows.truth.release_contract import ContractReleased
-from assay.flows.truth.released import read_contract
-from assay.flows.truth.replay_entry import GetEntry, ReplayCode, ReplayProblem, Told, read_body, read_bronze, read_state
-from assay.flows.truth.state_entry import SnapshotBody, StateBody
-from assay.flows.truth.truth_entry import BronzeBody
+from assay.flows.truth.compile_job import StoredText
+from assay.flows.truth.contracts import ContractReleased, read_contract
+from assay.flows.truth.key_sealing import KeyRecords, SealedState, Sealing, find_probes, find_sealing
+from assay.flows.truth.state_entry import (
+    GetEntry,
+    ReplayCode,
+    ReplayProblem,
+    SnapshotBody,
+    StateBody,
+    Told,
+    read_body,
+    read_bronze,
+    read_state,
+)
+from assay.flows.truth.truth_entry import BronzeBody, KeyEntries
 from assay.flows.truth.validation_ticket import TRUTH_SERVICE
 from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.errors import Error

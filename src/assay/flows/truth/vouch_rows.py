@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from assay.flows.truth.key_entries import evidence_of
-from assay.flows.truth.truth_entry import ENTRY_KINDS
+from assay.flows.truth.truth_entry import ENTRY_KINDS, evidence_of
 from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId

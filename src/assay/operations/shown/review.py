@@ -13,7 +13,7 @@ from assay.flows.review.show_queue import FoundTicket
 from assay.flows.review.show_ticket import DeskTicket
 from assay.flows.review.show_timeline import TimelineEntry
 from assay.flows.review.take_effect import Effect, EffectState
-from assay.flows.truth.recount import Recount
+from assay.flows.truth.compile_truth import Recount
 from assay.kernel.errors import Blame
 from assay.kernel.instant import render_instant
 from assay.operations.shown.claims import gated_text

@@ -15,24 +15,21 @@ from assay.adapters.validators.rules import RuleValidator
 from assay.flows.identity.sessions import check_password
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
-from assay.flows.truth.cast_vote import CastVote, cast_vote, get_validation_ticket
 from assay.flows.truth.climb_ladder import climb_key
 from assay.flows.truth.compile_truth import compile_truth
-from assay.flows.truth.observe import observe
-from assay.flows.truth.prove_truth import prove_truth
 from assay.flows.truth.replay_truth import replay_truth
-from assay.flows.truth.show_truth import show_history
+from assay.flows.truth.state_entry import state_value
+from assay.flows.truth.states import prove_truth, show_history
+from assay.flows.truth.votes import OpenQuestion, VoteReceipt
 from assay.kernel.bundle import Bundle, parse_bundle, render_bundle
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import render_instant
+from assay.operations.shown.truth import state_line
 from assay.ports.validator import EvidenceFact, Judgement, Question
-from assay.review.ticket import Ticket
 from assay.surfaces.cli.demo_people import PASSWORD, VOTERS, Credentials, gather_people, release_laws
-from assay.surfaces.cli.demo_step import HELD, REFUSED, Step, run_elsewhere
-from assay.surfaces.cli.truth_text import state_line
-from assay.truth.contract import VoteType
+from assay.surfaces.cli.demo_step import HELD, REFUSED, Step, act, run_elsewhere
 from assay.truth.evidence import EvidenceRef
 from assay.truth.state import render_truth_state
 from assay.truth.status import TruthStatus
@@ -66,11 +63,9 @@ def run_flood(node: Path, auditor: Path) -> Iterator[Step]:
         yield _call_flood(tools, people)
         dam = _report(tools, people, _DAM, [{"present": True, "level": 4.5}, {"present": True, "level": 5}])
         yield _wait_for_people(tools, dam)
-        ticket = tools.database.read(
-            lambda unit: get_validation_ticket(unit, dam, people.gateway, at=tools.clock.now())
-        )
-        yield _refuse_machine(tools, people, dam, ticket[1])
-        yield from _let_people_vote(tools, dam, ticket[1])
+        question = act(tools, people.chief, "question.show", key=dam)
+        yield _refuse_machine(tools, people, question)
+        yield from _let_people_vote(tools, question)
         yield _replay(tools, dam)
         yield _prove(tools, node, auditor, dam)
     yield _verify_elsewhere(auditor)
@@ -82,7 +77,8 @@ def _call_flood(tools: Tools, people: Credentials) -> Step:
     payloads = [{"severity": "high", "water_level_meters": level} for level in _LEVELS]
     key = _report(tools, people, _FLOOD, payloads)
     done = compile_truth(tools, _TENANT, key, at=tools.clock.now())
-    words = f"{len(payloads)} reports, the rules, and a stand-in for a vision model: {state_line(done.state)}, signed"
+    line = state_line(state_value(done.state))
+    words = f"{len(payloads)} reports, the rules, and a stand-in for a vision model: {line}, signed"
     return Step("A flood", words, done.state.status is TruthStatus.VERIFIED_TRUE)
 
 
@@ -107,37 +103,35 @@ def _report(tools: Tools, people: Credentials, claim_type: str, payloads: Sequen
             "payload": payload,
             "evidence_refs": [{"uri": ref.uri, "sha256": ref.sha256, "mime_type": ref.mime_type}],
         }
-        key = observe(
-            tools, given, credential=people.gateway, at=tools.clock.now(), contents={ref.uri: content}
-        ).truthkey
+        key = act(tools, people.gateway, "observation.record", observation=given).truthkey
     climb_key(tools, _TENANT, key, _ENGINES, at=tools.clock.now(), facts=facts)
     return key
 
 
 def _wait_for_people(tools: Tools, key: str) -> Step:
     done = compile_truth(tools, _TENANT, key, at=tools.clock.now())
-    words = f"a breached dam is critical: {state_line(done.state)}; a ticket is on the review desk"
+    words = f"a breached dam is critical: {state_line(state_value(done.state))}; a ticket is on the review desk"
     return Step("Wait for people", words, done.state.status is TruthStatus.PENDING_HUMAN_REVIEW)
 
 
-def _refuse_machine(tools: Tools, people: Credentials, key: str, ticket: Ticket) -> Step:
-    """Whoever has only an API key is no person, whatever it would vote."""
+def _refuse_machine(tools: Tools, people: Credentials, question: OpenQuestion) -> Step:
+    """An API key does not show that a person votes."""
     try:
-        _vote(tools, key, ticket, people.gateway)
+        _vote(tools, question, people.gateway)
     except Error as error:
         return Step("A machine votes", f"refused, {error.code}", is_right=True)
     return Step("A machine votes", "it was counted", is_right=False)
 
 
-def _let_people_vote(tools: Tools, key: str, ticket: Ticket) -> Iterator[Step]:
+def _let_people_vote(tools: Tools, question: OpenQuestion) -> Iterator[Step]:
     expected = (TruthStatus.LEANING_TRUE, TruthStatus.VERIFIED_TRUE)
     for name, status in zip(VOTERS, expected, strict=True):
         token, _ = check_password(tools, _TENANT, PrincipalId(name), PASSWORD, at=tools.clock.now())
-        done = _vote(tools, key, ticket, token)
-        found = done.code if done.compiled is None else done.compiled.state.status
+        done = _vote(tools, question, token)
+        found = done.code if done.state is None else done.state["status"]
         words = f"{name} logs in, reads the claim and ratifies what was shown: {found}"
-        yield Step("Vote", words, found is status)
-    history = show_history(tools, _TENANT, key, at=tools.clock.now())
+        yield Step("Vote", words, found == status)
+    history = show_history(tools, _TENANT, question.truthkey, at=tools.clock.now())
     before, after = history[0].state, history[-1].state
     words = f"before: {before.status}, {before.confidence:.2f}; after: {after.status} by {after.verification_basis}, "
     yield Step(
@@ -145,16 +139,11 @@ def _let_people_vote(tools: Tools, key: str, ticket: Ticket) -> Iterator[Step]:
     )
 
 
-def _vote(tools: Tools, key: str, ticket: Ticket, credential: str) -> CastVote:
-    return cast_vote(
-        tools,
-        key,
-        VoteType.RATIFY,
-        seen=ticket.shown_hash,
-        reason="seen with my own eyes",
-        credential=credential,
-        at=tools.clock.now(),
-    )
+def _vote(tools: Tools, question: OpenQuestion, credential: str) -> VoteReceipt:
+    words = "seen with my own eyes"
+    seen = {"truthkey": question.truthkey, "seen": question.shown_hash}
+    done: VoteReceipt = act(tools, credential, "vote.cast", **seen, vote_type="RATIFY", reason=words)
+    return done
 
 
 def _replay(tools: Tools, key: str) -> Step:

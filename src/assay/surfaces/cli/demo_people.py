@@ -3,15 +3,11 @@
 from typing import NamedTuple
 
 from assay.flows.tools import Tools
-from assay.flows.trust.record_signal import record_signal
-from assay.flows.trust.register_policy import register_policy
-from assay.flows.truth.release_contract import release_contract
 from assay.identity.principal import BuiltInRole, PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId
-from assay.kernel.instant import render_instant
 from assay.surfaces.cli.contract_template import render_contract
 from assay.surfaces.cli.demo_keys import add_principal, issue_api_key
-from assay.surfaces.cli.demo_step import Step
+from assay.surfaces.cli.demo_step import Step, act
 from assay.surfaces.cli.shipped import find_shipped
 
 PASSWORD = "only for the demonstration"  # noqa: S105 - it opens a node that is thrown away
@@ -65,28 +61,16 @@ def release_laws(tools: Tools, people: Credentials) -> Step:
     schema = (flood.parent / "schemas" / "output" / "flood_v1.json").read_bytes()
     laws = ((flood.read_text(), schema), (render_contract("earth.dam_breach.v1", is_critical=True), None))
     released = [
-        release_contract(tools, text, content, credential=people.chief, at=tools.clock.now()) for text, content in laws
+        act(tools, people.chief, "contract.release", document=text, schema_text=content and content.decode())
+        for text, content in laws
     ]
     policy = find_shipped("trust/flow_v1.yaml").read_text()
     for shipped, ours in _NEWCOMERS:
         policy = policy.replace(shipped, ours, 1)
-    register_policy(tools, policy, credential=people.chief, accept=_WEAKNESSES, at=tools.clock.now())
-    for name in (*_REPORTERS, *VOTERS):
-        _signal(tools, people, "AGENT_REGISTERED", {"agent_id": name})
+    act(tools, people.chief, "policy.register", document=policy, accept=_WEAKNESSES)
+    act(tools, people.chief, "agents.admit", agents=[*_REPORTERS, *VOTERS])
     for name, role in _ROLES.items():
-        _signal(tools, people, "ROLE_GRANTED", {"agent_id": name, "role": role})
-    names = " and ".join(one.contract.claim_type for one in released)
+        act(tools, people.chief, "agent.grant", agent_id=name, role=role)
+    names = " and ".join(one.claim_type for one in released)
     words = f"{names} released, a trust policy registered, {len(_REPORTERS) + len(VOTERS)} agents admitted"
-    return Step("Contracts", words, all(one.is_new for one in released))
-
-
-def _signal(tools: Tools, people: Credentials, kind: str, body: dict[str, object]) -> None:
-    at = tools.clock.now()
-    given = {
-        "signal_id": f"{kind.lower()}.{body['agent_id']}".replace(":", "-"),
-        "kind": kind,
-        "agent_id": _CHIEF,
-        "occurred_at": render_instant(at),
-        "object": body,
-    }
-    record_signal(tools, given, credential=people.chief, at=at)
+    return Step("Contracts", words, is_right=len(released) == len(laws))

@@ -6,6 +6,12 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from assay.flows.identity.authenticate import authenticate
+from assay.flows.tools import Tools
+from assay.operations.dispatch import Dispatcher
+from assay.operations.parse import parse_request
+from assay.operations.table import BY_NAME
+
 HELD = 0
 REFUSED = 3
 
@@ -23,6 +29,13 @@ class Step(NamedTuple):
     title: str
     words: str
     is_right: bool
+
+
+def act(tools: Tools, credential: str, name: str, **given: Any) -> Any:  # noqa: ANN401 - an operation's own fields and result
+    """Perform an operation as this credential's principal, through the same dispatcher as every door."""
+    operation = BY_NAME[name]
+    caller = authenticate(tools, credential, at=tools.clock.now())
+    return Dispatcher(tools=tools)(operation, caller, parse_request(operation, given)).value
 
 
 def run_elsewhere(folder: Path, *arguments: str) -> tuple[int, dict[str, Any]]:

@@ -164,9 +164,9 @@ def _single(plain: Any, meta: Meta | None) -> click.ParamType[Any]:  # noqa: ANN
     if plain is int and meta is not None:
         return click.IntRange(min=_whole(meta.ge), max=_whole(meta.le))
     if get_origin(plain) is Literal:
-        return click.Choice([str(one) for one in get_args(plain)])
+        return click.Choice([str(one) for one in get_args(plain)], case_sensitive=False)
     if isinstance(plain, EnumType):
-        return click.Choice(list(map(str, plain.__members__.values())))
+        return click.Choice(list(map(str, plain.__members__.values())), case_sensitive=False)
     is_object = isinstance(plain, type) and issubclass(plain, Struct)
     is_json = is_object or get_origin(plain) in (dict, list) or plain in (dict, list, Any)
     return JSON_TEXT if is_json else {bool: click.BOOL, int: click.INT, float: click.FLOAT}.get(plain, click.STRING)

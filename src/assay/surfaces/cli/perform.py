@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from datetime import datetime
 from enum import Enum
 from itertools import islice
@@ -247,6 +248,12 @@ def _with_models(call: Call, config: Config, tools: Tools, operations: Sequence[
 
         with open_models(call.home, config) as models:
             yield plug_model(tools, config, models.general)
+        return
+    if "engines" in uses:
+        from assay.wiring import open_models
+
+        with open_models(call.home, config) as models:
+            yield replace(tools, engines=models.engines)
         return
     if not uses & {"judge", "any_judge"}:
         yield tools

@@ -1,21 +1,17 @@
-"""`assay trust policy` and `assay trust counterfactual`: the rules by which signals become standing."""
+"""`assay trust policy`: the rules by which signals become standing."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 
-from assay.flows.trust.inspect_trust import compare_policies
-from assay.flows.trust.register_policy import register_policy
-from assay.flows.trust.show_policy import list_policies
-from assay.kernel.instant import render_instant
-from assay.ports.trust_store import RegisteredPolicy
-from assay.surfaces.cli.acting import columns, credential_option, read_credential, within
-from assay.surfaces.cli.output import Call, Command, Group, tenant_option
+from assay.operations.trust import OPERATIONS
+from assay.surfaces.cli.acting import columns
+from assay.surfaces.cli.derive import add_operations
+from assay.surfaces.cli.output import Call, Command, Group
 from assay.surfaces.cli.shipped import find_shipped
 from assay.surfaces.cli.sink import open_file_sink, write_output
 from assay.surfaces.cli.text_file import read_text
-from assay.trust.counterfactual import AgentDifference, Reading
 from assay.trust.errors import PolicyError
 from assay.trust.lint import lint_policy
 from assay.trust.parse_policy import check_policy
@@ -45,6 +41,9 @@ def policy() -> None:
     """Policies: every number that decides about trust, in one YAML file."""
 
 
+add_operations(policy, "trust policy", OPERATIONS)
+
+
 @policy.command(cls=Command)
 @click.argument("policy_id", metavar="ID")
 @click.option(
@@ -67,27 +66,6 @@ def new(call: Call, policy_id: str, output: Path) -> None:
     with open_file_sink(output) as put:
         put(output.name, text.encode())
     call.answer({"policy_id": policy_id, "output": str(output)}, f"wrote {output}")
-
-
-@policy.command()
-@click.argument("file", type=_FILE)
-@click.option("--accept", multiple=True, metavar="CODE", help="A weakness that `lint` told of, accepted; for each one.")
-@credential_option
-@click.pass_obj
-def register(call: Call, file: Path, credential: str | None, accept: tuple[str, ...]) -> None:
-    """Bring the policy in FILE into force, as an operator; what it extends must be registered before.
-
-    The latest policy reads the whole log of signals. Another body under a known id is refused. It is linted first, and
-    refused with weaknesses that --accept does not name. To change the policy in force takes a session, not a key.
-    """
-    text, token = read_text(file), read_credential(credential)
-    with call.open_node(writable=True) as (tools, _):
-        done = register_policy(
-            tools, text, credential=within(tools, token, "trust:write"), accept=accept, at=tools.clock.now()
-        )
-    one = done.policy
-    words = "in force" if done.is_new else "was registered before"
-    call.answer(done, f"{words}: {one.policy_id} {one.policy_hash}, entry {one.sequence_number}")
 
 
 @policy.command(cls=Command)
@@ -135,42 +113,6 @@ def simulate_(call: Call, file: Path, plot: Path | None, seed: str, days: int, p
     call.answer(run, f"{table}\n{_words(run)}")
 
 
-@policy.command()
-@click.argument("policy_id", metavar="[ID]", required=False)
-@tenant_option
-@click.pass_obj
-def show(call: Call, policy_id: str | None, tenant: str | None) -> None:
-    """Show the policy ID with everything it inherits, or list all that were registered; the last is in force."""
-    with call.open_node() as (tools, config):
-        found = list_policies(tools, call.tenant_of(config, tenant), policy_id=policy_id)
-    rows = [_row(one, is_last=one == found[-1] and policy_id is None) for one in found]
-    text = columns([("POLICY", "HASH", "REGISTERED", "BY", ""), *rows])
-    if policy_id is not None:
-        import msgspec
-
-        text += "\n" + msgspec.json.format(found[0].document, indent=2)
-    call.answer(found, text)
-
-
-@click.command(cls=policy.command_class)
-@click.argument("file", type=_FILE, metavar="POLICY")
-@click.option("--claim-type", default="any.any.v1", show_default=True, metavar="ID", help="Profiles for it apply.")
-@tenant_option
-@click.pass_obj
-def counterfactual(call: Call, file: Path, claim_type: str, tenant: str | None) -> None:
-    """Fold the whole log of signals under the policy in the file POLICY too, and list whom it would change.
-
-    Nothing is registered.
-    """
-    text = read_text(file)
-    with call.open_node() as (tools, config):
-        tenant_id = call.tenant_of(config, tenant)
-        found = compare_policies(tools, tenant_id, text, claim_type=claim_type, at=tools.clock.now())
-    rows = [_difference_row(one) for one in found.differences]
-    table = columns([("AGENT", "NOW", "THEN", "CHANGE OF TRUST"), *rows])
-    call.answer(found, f"{table}\n{len(rows)} would change, {found.unchanged} would not, {found.signals} signals")
-
-
 def _policy(file: Path, parents: Sequence[Path]) -> TrustPolicy:
     finding = check_policy(read_text(file), parents=_texts(parents))
     if finding.policy is None:
@@ -197,19 +139,6 @@ def _words(run: Simulation) -> str:
         f"{run.rounds} days, {run.signals} signals, {run.keys} claims, {run.decided_wrong} decided wrongly;"
         f" of {run.attacks} lies told together {run.outvoted} were believed"
     )
-
-
-def _row(one: RegisteredPolicy, *, is_last: bool) -> tuple[str, ...]:
-    when = render_instant(one.registered_at)
-    return one.policy_id, one.policy_hash, when, one.registered_by, "in force" if is_last else ""
-
-
-def _difference_row(one: AgentDifference) -> tuple[str, ...]:
-    return one.agent_id, _reading(one.under_policy), _reading(one.under_other), f"{one.change:+f}"
-
-
-def _reading(one: Reading) -> str:
-    return f"{one.standing:f} {one.standing_class} {one.trust_score:f} {_heard(one.admissible)}"
 
 
 def _heard(is_admissible: bool) -> str:  # noqa: FBT001 - it is the answer itself

@@ -58,21 +58,7 @@ class AsyncClient(AsyncCalls):
         transport = None if uds is None else httpx.AsyncHTTPTransport(uds=str(uds))
         self._http = http or httpx.AsyncClient(timeout=timeout, trust_env=False, transport=transport)
         self._sleep = sleep
-        self._bind_truth()
         self._bind_people()
-
-    def _bind_truth(self) -> None:
-        self.contracts = self._listed(calls.contracts)
-        self.contract = self._sent(calls.contract)
-        self.release_contract = self._sent(calls.release_contract)
-        self.observations = self._listed(calls.observations)
-        self.observation = self._sent(calls.observation)
-        self.observe = self._sent(calls.observe)
-        self.states = self._listed(calls.states)
-        self.state = self._sent(calls.state)
-        self.versions = self._listed(calls.versions)
-        self.prove_state = self._sent(calls.prove_state)
-        self.compile_state = self._sent(calls.compile_state)
 
     def _bind_people(self) -> None:
         self.why = self._sent(calls.why)

@@ -7,8 +7,7 @@ from litestar import Request, get
 from litestar.response import Response
 from msgspec import Struct
 
-from assay.flows.truth.map_truth import map_features
-from assay.flows.truth.show_truth import ShownTruth, show_history, show_truth
+from assay.flows.truth.states import ShownTruth, map_features, show_history, show_truth
 from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import GivenVisit, Visit
 from assay.surfaces.http.query import parse_query

@@ -3,6 +3,7 @@
 create_app(tools, config) -> Litestar; the caller opens the node before and closes it after
 """
 
+from dataclasses import replace
 from typing import Any
 
 from litestar import Litestar, Request, Router, get
@@ -27,21 +28,15 @@ from assay.surfaces.console.session import PREFIX
 from assay.surfaces.http import (
     auth,
     auth_oidc,
-    contracts,
     events,
     health,
+    kaori,
     log,
     metrics,
-    observations,
-    policies,
     pramana,
     ski,
-    trust,
-    truth,
-    votes,
     who,
     why,
-    windows,
 )
 from assay.surfaces.http.desk import Desk, open_desk
 from assay.surfaces.http.document import render_document
@@ -52,7 +47,6 @@ from assay.surfaces.http.problem import answer_problem
 from assay.surfaces.http.rate import add_headers, limit_rate
 from assay.surfaces.http.registry import count_outcomes, mount_own, mount_registry, open_registry
 from assay.surfaces.http.v1.derive import derive_routes
-from assay.surfaces.http.v1.routes import V1
 
 
 class _NoPages(Router):
@@ -76,6 +70,7 @@ async def show_openapi(request: Request[Any, Any, Any]) -> Response[bytes]:
 
 def create_app(tools: Tools, config: Config, engines: Engines | None = None) -> Litestar:
     """The HTTP interface of an open node; nothing is started and nothing is closed by it."""
+    tools = replace(tools, engines=engines)
     registry = open_registry(tools, config)
     desk = open_desk(tools, config, engines=engines, registry=registry)
     readiness, stored, rate = health.Readiness(tools), metrics.StoredFigures(), desk.dispatch.rate
@@ -144,29 +139,16 @@ _LEDGER: tuple[ControllerRouterHandler, ...] = (
     log.show_tile,
 )
 _TRUTH: tuple[ControllerRouterHandler, ...] = (
-    contracts.list_contracts,
-    contracts.show_contract,
-    contracts.show_contract_form,
-    contracts.release_new_contract,
-    observations.list_observations,
-    observations.record_observations,
-    truth.show_state,
-    truth.show_state_history,
-    truth.compile_key,
-    truth.show_map,
-    truth.verify_state,
-    votes.show_question,
-    votes.record_vote,
-    windows.change_key_window,
-)
-_TRUST: tuple[ControllerRouterHandler, ...] = (
-    trust.show_snapshot,
-    trust.show_agent,
-    trust.list_signals,
-    trust.record_new_signal,
-    policies.list_trust_policies,
-    policies.register_new_policy,
-    policies.ask_for_penalty,
+    kaori.list_observations,
+    kaori.record_observations,
+    kaori.show_state,
+    kaori.show_state_history,
+    kaori.verify_state,
+    kaori.record_vote,
+    kaori.show_snapshot,
+    kaori.show_agent,
+    kaori.list_signals,
+    kaori.record_new_signal,
 )
 _VERDICTS: tuple[ControllerRouterHandler, ...] = (
     ski.show_judge_health,
@@ -200,10 +182,8 @@ def every_route(*, open_metrics: bool = False, open_sovereignty: bool = False) -
         *_LEDGER,
         *_IDENTITY,
         *_TRUTH,
-        *_TRUST,
         *_VERDICTS,
         *_DELIVERY,
-        *V1,
         *derive_routes(TABLE),
     ]
 

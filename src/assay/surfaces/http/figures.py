@@ -1,17 +1,24 @@
 """Figures for Prometheus, in a registry of their own."""
 
+from collections import Counter as Counts
 from collections.abc import Iterator
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from assay.flows.review.answer_desk import DeskAnswer
-from assay.flows.review.answer_review import Answered
 from assay.flows.tools import Tools
-from assay.flows.truth.compile_truth import CompiledTruth
+from assay.flows.trust.record_signal import Signalled
+from assay.flows.truth.compile_all import CompiledState
+from assay.flows.truth.observe import Observed
+from assay.flows.truth.votes import VoteReceipt, WindowReceipt
+from assay.identity.caller import Caller
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import Receipt
+from assay.operations.kinds import Operation
+from assay.operations.truth import OBSERVATIONS_RECORD
 from assay.ports.database import Unit
 from assay.ports.ledger_store import KeptCheckpoint
 from assay.surfaces.http.ski_figures import SkiFigures
@@ -94,23 +101,36 @@ class Metrics:
         """Count an operation, through whichever door it came."""
         self.operations.labels(operation=operation, code=code).observe(seconds)
 
-    def count_observations(self, tenant_id: TenantId, **outcomes: int) -> None:
-        """So many were `recorded`, so many `repeated`, so many `refused`; whichever door they came in by."""
+    def notice(self, operation: Operation, caller: Caller, value: Any) -> None:  # noqa: ANN401 - any result
+        """Count what an operation returned, through whichever door it came."""
+        tenant_id = caller.tenant_id
+        if isinstance(value, Receipt):
+            self.appends.labels(tenant=value.tenant_id).inc()
+        elif isinstance(value, DeskAnswer) and value.recount is not None:
+            compiled = value.recount.compiled
+            self._count_vote(tenant_id, value.answered.answer.choice, compiled is not None and compiled.is_new)
+        elif isinstance(value, VoteReceipt):
+            self._count_vote(tenant_id, value.vote_type, value.state is not None)
+        elif isinstance(value, Observed):
+            self._count_observations(tenant_id, recorded=value.is_new, repeated=not value.is_new)
+        elif operation is OBSERVATIONS_RECORD:
+            counts = Counts(line.status for line in value)
+            outcomes = {"recorded": counts["recorded"], "repeated": counts["known"], "refused": counts["refused"]}
+            self._count_observations(tenant_id, **outcomes)
+        elif isinstance(value, CompiledState):
+            self.states.labels(tenant=tenant_id, cause="request").inc(value.is_new)
+        elif isinstance(value, WindowReceipt):
+            self.states.labels(tenant=tenant_id, cause="request").inc(value.state is not None)
+        elif isinstance(value, Signalled):
+            self.signals.labels(tenant=tenant_id, kind=value.kind.value).inc(value.is_new)
+
+    def _count_observations(self, tenant_id: TenantId, **outcomes: int) -> None:
         for outcome, count in outcomes.items():
             self.observations.labels(tenant=tenant_id, outcome=outcome).inc(count)
 
-    def count_vote(self, answered: Answered, compiled: CompiledTruth | None) -> None:
-        """A person's vote, and the state that it made; whichever door it came in by."""
-        tenant_id = answered.receipt.tenant_id
-        self.votes.labels(tenant=tenant_id, vote_type=answered.answer.choice.upper()).inc()
-        self.states.labels(tenant=tenant_id, cause="vote").inc(compiled is not None and compiled.is_new)
-
-    def notice(self, value: object) -> None:
-        """Count what an operation returned, by its type: receipts of notes, and of answers on the desk, votes."""
-        if isinstance(value, Receipt):
-            self.appends.labels(tenant=value.tenant_id).inc()
-        if isinstance(value, DeskAnswer) and value.recount is not None:
-            self.count_vote(value.answered, value.recount.compiled)
+    def _count_vote(self, tenant_id: TenantId, choice: str, is_new: bool) -> None:  # noqa: FBT001 - of the state
+        self.votes.labels(tenant=tenant_id, vote_type=choice.upper()).inc()
+        self.states.labels(tenant=tenant_id, cause="vote").inc(is_new)
 
 
 class _NodeFigures(Collector):

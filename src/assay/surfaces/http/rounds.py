@@ -9,10 +9,9 @@ import structlog
 
 from assay.adapters.process_pool import InlinePool
 from assay.flows.errors.truth import CompileTimeError
-from assay.flows.truth.climb_ladder import ask_rung, open_ladder
+from assay.flows.truth.climb_ladder import KeyLadder, ask_rung, open_ladder
 from assay.flows.truth.compile_all import compile_all
-from assay.flows.truth.expire_truth import StuckKey, expire_truth
-from assay.flows.truth.key_ladder import KeyLadder
+from assay.flows.truth.compile_truth import StuckKey, expire_truth
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.ports.database import Unit

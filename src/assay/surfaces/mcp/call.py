@@ -15,10 +15,9 @@ from msgspec.structs import replace
 
 from assay.flows.errors.identity import NotSignedInError
 from assay.flows.identity.admit_request import admit_request
-from assay.flows.identity.authenticate import authenticate, authenticate_in, refusal_of
+from assay.flows.identity.authenticate import authenticate, authenticate_in
 from assay.flows.request import Content, FieldsError
 from assay.flows.tools import Tools
-from assay.identity.access import check_access, find_unmet
 from assay.identity.caller import Caller
 from assay.identity.signed_request import SignedRequest
 from assay.kernel.errors import Error
@@ -28,7 +27,6 @@ from assay.operations.kinds import Operation
 from assay.operations.parse import parse_request
 from assay.operations.table import BY_TOOL
 from assay.surfaces.client import Client
-from assay.surfaces.mcp.catalogue import CATALOGUE, ToolSpec, Turn
 from assay.surfaces.mcp.errors import ArgumentsError, InternalError, ReadOnlyError, UnknownToolError
 
 _log = structlog.get_logger("assay.mcp")
@@ -97,28 +95,12 @@ class Toolbox:
     def _call(self, credential: str, name: str, arguments: dict[str, Any]) -> object:
         # Who asks comes first: a stranger learns not even which tools there are.
         caller = self._authenticate(credential)
-        if name in CATALOGUE and name not in BY_TOOL:
-            return self._by_hand(CATALOGUE[name], caller, credential, arguments)
         operation = _tool(name)
         traced = replace(caller, trace=new_trace(self._tools.entropy.token(TRACE_BYTES)))
         permitted = self._dispatcher.permit(operation, traced)
         if operation.writes and self._read_only:
             raise ReadOnlyError(f"expected a server that records, since `{operation.tool}` does; this one only reads")
         return self._dispatcher.perform(operation, permitted, _parsed(operation, arguments)).value
-
-    def _by_hand(self, spec: ToolSpec, caller: Caller, credential: str, arguments: dict[str, Any]) -> object:
-        """A tool of a room that is still to move to the table."""
-        standing = caller.standing(self._tools.tier_left(caller.principal))
-        unmet = find_unmet(check_access(spec.needs, standing, tenant_id=caller.tenant_id, at=caller.at))
-        if unmet is not None:
-            raise refusal_of(unmet)
-        if spec.writes and self._read_only:
-            raise ReadOnlyError(f"expected a server that records, since `{spec.name}` does; this one only reads")
-        try:
-            given = msgspec.convert(arguments, spec.takes)
-        except msgspec.ValidationError as error:
-            raise ArgumentsError(f"expected the arguments of `{spec.name}`: {error}") from error
-        return spec.run(Turn(tools=self._tools, caller=caller, credential=credential, at=caller.at), given)
 
     def _authenticate(self, credential: str) -> Caller:
         """Also by a request that was admitted by its signature; nobody else can name one (`sign_in`)."""

@@ -14,8 +14,6 @@ from litestar.testing import TestClient
 
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
-from assay.flows.trust.register_policy import register_policy
-from assay.flows.truth.release_contract import release_contract
 from assay.identity.principal import BuiltInRole, PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId
@@ -23,6 +21,7 @@ from assay.kernel.instant import render_instant
 from assay.surfaces.http.app import create_app
 from assay.wiring import load_config
 from tests.acting import issue_api_key
+from tests.acting_truth import register_policy, release_contract
 from tests.claims.making import CONTENT, claim, document, pointer
 from tests.flows._delivery import BELL, SLUG, Delivery
 from tests.flows._node import TENANT

@@ -15,7 +15,6 @@ from assay.operations.claims import OPERATIONS as CLAIMS
 from assay.surfaces.http.app import every_route
 from tests.surfaces.http._house import refused
 from tests.surfaces.http.v1._whole import Whole
-from tests.truth.records import contract_text, schema_bytes
 
 _numbers = count(40_000)
 _READING = {"GET", "HEAD", "OPTIONS"}
@@ -42,6 +41,9 @@ _NO_KEY = {
     "POST /api/v1/sovereignty/quote": _NOTHING,
     "POST /api/v1/tickets/{ticket_id}/attest/prepare": _NOTHING,
     "POST /verify": _NOTHING,
+    "POST /api/v1/policies:compare": _NOTHING,
+    "POST /api/v1/states:verify": _NOTHING,
+    "POST /api/v1/votes/prepare": _NOTHING,
 }
 
 
@@ -99,20 +101,9 @@ def _json(route: str, body: Any, by: str = "operator") -> _Sent:  # noqa: ANN401
     return _Sent(f"POST {route}", json.dumps(body).encode(), by)
 
 
-def _contract(_whole: Whole, _number: int) -> _Sent:
-    schema = schema_bytes("coral_bleaching_v1")
-    told = {"document": contract_text("coral_bleaching_v1"), "schema_text": None if schema is None else schema.decode()}
-    return _json("/contracts", told)
-
-
 def _bundle(number: int) -> int:
     """Four digits end a bundle's id, and those from 2000 on are this file's."""
     return 2_000 + number % 1_000
-
-
-def _compile(whole: Whole, number: int) -> _Sent:
-    seen = whole.post("/api/v1/observations", whole.observation(number), "sensor").json()
-    return _json(f"/truthstates/{seen['truthkey']}/compile", {})
 
 
 def _graph(whole: Whole, _number: int) -> _Sent:
@@ -136,10 +127,8 @@ _TWICE: dict[str, Callable[[Whole, int], _Sent]] = {
     "note": lambda _whole, number: _Sent(
         "POST /api/v1/entries", b'{"note": {"n": %d}}' % number, "operator", other=b'{"note": {"n": "another"}}'
     ),
-    "contract": _contract,
     "observation": lambda whole, number: _json("/observations", whole.observation(number), "sensor"),
     "observations in lines": _lines,
-    "compile": _compile,
     "v1 evidence": lambda _whole, number: _Sent("POST /api/v1/evidence", f"content {number}".encode(), "agent", _BYTES),
     "evaluate": lambda whole, number: _json("/api/evaluate", whole.record(f"old-{number}"), "sensor"),
     "graph": _graph,

@@ -1,6 +1,7 @@
 """What the node said is handed out as claims and as proofs, to whoever may read the thing itself."""
 
 import base64
+import json
 from collections.abc import Iterator
 
 import msgspec
@@ -105,7 +106,7 @@ def test_the_proof_of_a_state_has_all_that_it_was_compiled_from(whole: Whole) ->
     observed = sensor.observe(whole.observation(_NUMBER + 1))
     operator.compile_state(observed.truthkey)
     operator.sign_checkpoint()
-    proof = operator.prove_state(observed.truthkey)
+    proof = json.loads(operator.prove_state(observed.truthkey))
     assert _problems(whole, proof) == []
     assert any(f"obs-{_NUMBER + 1}" in base64.b64decode(one["content_base64"]).decode() for one in proof["attachments"])
     assert whole.get(f"/api/v1/states/{observed.truthkey}/proof", "sensor").status_code == 403

@@ -247,7 +247,7 @@ def test_a_contract_is_named_by_its_claim_type_and_never_changes(whole: Whole) -
     text = contract_text("research_artifact_v1")
     released = whole.post(f"{PREFIX}/contracts", {"document": text}).json()
     shown = whole.get(f"{PREFIX}/contracts/{released['claim_type']}", "nobody")
-    assert shown.json()["contract"] == released
+    assert released.items() <= shown.json().items()
     assert shown.headers["etag"] == f'"{released["claim_type_hash"]}"'
     assert "immutable" in shown.headers["cache-control"]
     assert whole.post(f"{PREFIX}/contracts", {"document": text}).status_code == 200

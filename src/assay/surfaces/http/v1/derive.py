@@ -208,7 +208,9 @@ def _values(part: Struct) -> dict[str, Any]:
 def _rendered(one: Operation, request: Request[Any, Any, Any], outcome: Outcome) -> Response[Any]:
     value = outcome.value
     if isinstance(value, Content):
-        return answer_content(request, value, status=_CREATED if one.writes and outcome.is_new else _OK)
+        response = answer_content(request, value, status=_CREATED if one.writes and outcome.is_new else _OK)
+        response.headers.update(outcome.headers)
+        return response
     if isinstance(one, Listing):
         return answer_page(request, value, item=one.item)
     if one.writes:

@@ -1,12 +1,13 @@
 """A fingerprint or a resemblance of evidence, computed outside, is put beside an observation that carries it."""
 
-from typing import Any
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.truth import RecordConflictError
-from assay.flows.identity.admit_principal import admit_principal
+from assay.flows.identity.authenticate import confirm
+from assay.flows.request import Document, Done, Request
 from assay.flows.tools import Tools
 from assay.flows.truth.truth_entry import (
     MOST_RESEMBLANCES,
@@ -16,16 +17,13 @@ from assay.flows.truth.truth_entry import (
     resemblance_ids,
     stand_under,
 )
-from assay.identity.principal import BuiltInRole, Principal
+from assay.identity.caller import Caller
 from assay.kernel.canonical import Profile, canonicalize
 from assay.kernel.ids import TenantId
-from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.truth_store import RecordKind, TruthRecord
 from assay.truth.evidence import Fingerprint, Resemblance, evidence_identities, fingerprint_hash, parse_fingerprint
 from assay.truth.observation import parse_observation
-
-_MAY = (BuiltInRole.OPERATOR, BuiltInRole.RELAY)
 
 
 class Attached(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -37,49 +35,53 @@ class Attached(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     is_new: bool
 
 
-def attach_fingerprint(
-    tools: Tools, observation_hash: str, given: bytes | str | dict[str, Any], *, credential: str, at: Instant
-) -> Attached:
-    """Record a fingerprint, as an operator or a relay; for one method and piece of evidence, a second one is refused.
+class AttachFingerprint(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    observation_hash: Annotated[str, Meta(description="The hash of an observation that has the evidence.")]
+    fingerprint: Annotated[
+        bytes,
+        Meta(description="The fingerprint or resemblance, as JSON."),
+        Document(kind=Fingerprint, metavar="FILE|-"),
+    ]
 
-    A piece may resemble several others; of one pair a model says one thing. A pair is put beside the piece of the lower
-    hash, and speaks wherever that piece is: at a key that has only the other one, nothing could be alike.
+
+def attach_fingerprint(tools: Tools, caller: Caller, request: AttachFingerprint) -> Done[Attached]:
+    """Record a fingerprint of evidence beside an observation; a second of the same method and piece is refused.
+
+    FILE has `{"sha256": …, "method": "phash", "bits": …}` of a piece of evidence: 64 bits in hex that are alike where
+    two pictures are. Or `{"sha256": …, "other": …, "method": "embedding", "model": …, "similarity": …}`: how alike a
+    model finds two pieces, the lower hash first. Compiling the key applies what the contract says about copies.
     """
-    fingerprint = parse_fingerprint(given)
-
-    def look(unit: Unit) -> tuple[Principal, TruthRecord]:
-        principal = admit_principal(unit, credential, any_of=_MAY, at=at)
-        return principal, _get_observation(unit, principal.tenant_id, observation_hash)
-
-    principal, observed = tools.database.read(look)
+    fingerprint, tenant_id, at = parse_fingerprint(request.fingerprint), caller.tenant_id, caller.at
+    observed = tools.database.read(lambda unit: _get_observation(unit, tenant_id, request.observation_hash))
     if fingerprint.sha256 not in evidence_identities(parse_observation(observed.text).evidence_refs):
         raise NotFoundError(f"expected an observation with the evidence {fingerprint.sha256}, got one without it")
     hash_ = fingerprint_hash(fingerprint)
 
     def work(unit: Unit) -> Attached:
-        admit_principal(unit, credential, any_of=_MAY, at=at)
-        record_id, known = _find_place(unit, principal.tenant_id, fingerprint)
+        by = confirm(unit, caller).principal.id
+        record_id, known = _find_place(unit, tenant_id, fingerprint)
         if known is not None:
             _require_same(known, hash_)
-            stand_under(unit, principal.tenant_id, known, observed.truthkey)
+            stand_under(unit, tenant_id, known, observed.truthkey)
             number = known.sequence_number
             return Attached(fingerprint_id=record_id, truthkey=observed.truthkey, sequence_number=number, is_new=False)
         bronze = draft_bronze(
-            principal.tenant_id,
+            tenant_id,
             RecordKind.FINGERPRINT,
             canonicalize(fingerprint.canonical(), Profile.KAORI),
             truthkeys=[observed.truthkey],
             record_id=record_id,
             record_hash=hash_,
-            by=principal.id,
+            by=by,
             occurred_at=at,
-            submitted_by=principal.id,
+            submitted_by=by,
             at=at,
         )
         number = add_bronze(unit, bronze).sequence_number
         return Attached(fingerprint_id=record_id, truthkey=observed.truthkey, sequence_number=number, is_new=True)
 
-    return tools.database.write(work)
+    done = tools.database.write(work)
+    return Done(value=done, is_new=done.is_new)
 
 
 def _find_place(unit: Unit, tenant_id: TenantId, given: Fingerprint | Resemblance) -> tuple[str, TruthRecord | None]:
