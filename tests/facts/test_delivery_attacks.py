@@ -20,6 +20,7 @@ from assay.facts.kinds import Projected
 from assay.facts.projector import row_of
 from assay.flows.delivery.training import captured_pairs, list_jobs, run_training, trigger_training
 from assay.flows.delivery.webhooks import list_webhooks
+from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.registry.fire_switch import fire_switch
 from assay.flows.registry.own_service import own_proof
 from assay.flows.registry.service_keys import live_keys
@@ -35,12 +36,13 @@ from tests.delivering import (
     add_webhook,
     agree_with_peer,
     list_items,
+    performed,
     recount_rules,
     remove_webhook,
     show_agreement,
     walked,
 )
-from tests.flows._delivery import Delivery, opened_delivery
+from tests.flows._delivery import RULE, Delivery, opened_delivery
 from tests.flows._people import ADMIN, TENANT
 from tests.postgres_cluster import PostgresCluster
 
@@ -225,3 +227,59 @@ def test_a_row_of_another_entry_is_refused(attacked: tuple[Delivery, Attacker], 
         f"UPDATE {table} SET sequence_number = 1 WHERE sequence_number = (SELECT max(sequence_number) FROM {table})"
     )
     attacker.change(table, statement, _damaged(lambda: _read(node, table)))
+
+
+@pytest.mark.parametrize("attack", ["change", "delete", "move"])
+@pytest.mark.parametrize("table", _CHECKED)
+def test_a_full_audit_reports_it(attacked: tuple[Delivery, Attacker], table: str, attack: str) -> None:
+    node, attacker = attacked
+    column = _COLUMNS.get(table, "text")
+    newest = f"sequence_number = (SELECT max(sequence_number) FROM {table})"
+    statement = {
+        "change": f"UPDATE {table} SET {column} = {column} || ' ' WHERE {newest}",
+        "delete": f"DELETE FROM {table} WHERE {newest}",
+        "move": f"UPDATE {table} SET tenant_id = 'elsewhere' WHERE {newest}",
+    }[attack]
+
+    def audit() -> None:
+        assert not audit_ledger(node.tools, TENANT, full=True).holds
+
+    attacker.change(table, statement, audit)
+
+
+def test_an_audit_holds_where_nothing_was_changed(attacked: tuple[Delivery, Attacker]) -> None:
+    """Also after every attack was taken back."""
+    report = audit_ledger(attacked[0].tools, TENANT, full=True)
+    assert (report.holds, report.message) == (True, None)
+
+
+_COUNTS = (
+    "UPDATE rule_counter SET success = success + 5, total = total + 5",
+    "UPDATE rule_counter SET failure = 0, total = total - failure",
+    "DELETE FROM rule_counter",
+)
+
+
+@pytest.mark.parametrize("forged", _COUNTS)
+def test_forged_counters_are_refused_by_every_door(attacked: tuple[Delivery, Attacker], forged: str) -> None:
+    node, attacker = attacked
+    tools, local = node.tools, local_caller(TENANT, at=node.desk.at(minutes=12))
+
+    def doors() -> None:
+        _damaged(lambda: walked(tools, local, "rules.list"))()
+        _damaged(lambda: performed(tools, local, "rule.show", rule_id=RULE))()
+        assert recount_rules(tools, TENANT).problems
+        assert not audit_ledger(tools, TENANT, full=True).holds
+
+    attacker.change("rule_counter", forged, doors)
+
+
+@pytest.mark.parametrize("column", ["consecutive_failures", "tainted_success", "item_id"])
+def test_an_audit_counts_again(attacked: tuple[Delivery, Attacker], column: str) -> None:
+    node, attacker = attacked
+    value = "'rca_forged'" if column == "item_id" else f"{column} + 1"
+
+    def audit() -> None:
+        assert not audit_ledger(node.tools, TENANT, full=True).holds
+
+    attacker.change("rule_counter", f"UPDATE rule_counter SET {column} = {value}", audit)

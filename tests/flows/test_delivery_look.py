@@ -8,8 +8,8 @@ import pytest
 from assay.delivery.level import Level
 from assay.delivery.tally import AlertRule
 from assay.flows.delivery.service_state import show_state
+from assay.flows.registry.fire_switch import fire_switch
 from assay.flows.registry.own_actions import OWN_ACTIONS
-from assay.flows.registry.switch_facts import add_fact
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId
 from assay.operations.table import BY_NAME
@@ -72,7 +72,7 @@ def test_a_fired_switch_leaves_machines_nothing_to_do(node: Delivery) -> None:
         snapshot=figures,
         fired_at=node.desk.start,
     )
-    node.tools.database.write(lambda unit: add_fact(unit.registry, TENANT, fired, at=node.desk.start))
+    fire_switch(node.tools, TENANT, fired, at=node.desk.start)
     assert _may(node, BELL) == ()
     assert "CONCLUDE_ROOT_CAUSE" in _may(node, "user:rita")
 

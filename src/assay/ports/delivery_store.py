@@ -311,6 +311,10 @@ class DeliveryStore(Protocol):
         """Every signal of the tenant, once for each of its rules, by rule and in the order of the ledger."""
         ...
 
+    def outcome_counts(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> dict[tuple[str, str], int]:
+        """How many signals of each outcome there are about each of these rules."""
+        ...
+
     def answers_with(self, tenant_id: TenantId, rule_id: str, version: int, outcome: str) -> tuple[str, ...]:
         """The answers that this version took part in and of which this outcome was reported, each once."""
         ...

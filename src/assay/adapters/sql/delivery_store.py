@@ -251,6 +251,17 @@ class SqlDeliveryStore:
         # By rule and place, which is the order of the table itself: each rule's own order is all that counts.
         return self._rows.stream(RuleSignal, "WHERE tenant_id = ? ORDER BY rule_id, sequence_number", (tenant_id,))
 
+    def outcome_counts(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> dict[tuple[str, str], int]:
+        found: dict[tuple[str, str], int] = {}
+        for part in _filled(rule_ids):
+            rows = self._session.query(
+                f"SELECT rule_id, outcome, count(*) FROM rule_outcome WHERE rule_id IN ({_marks(part)})"  # noqa: S608 - marks
+                " AND tenant_id = ? GROUP BY rule_id, outcome",
+                (*part, tenant_id),
+            )
+            found.update({(str(rule_id), str(outcome)): int(count) for rule_id, outcome, count in rows})
+        return found
+
     def answers_with(self, tenant_id: TenantId, rule_id: str, version: int, outcome: str) -> tuple[str, ...]:
         rest = f"rule_id = ? AND tenant_id = ? AND rule_version = ? AND outcome = ?{_BY_PLACE}"
         found = self._signals_of(tenant_id, rest, (rule_id, tenant_id, version, outcome))

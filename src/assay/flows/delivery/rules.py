@@ -25,6 +25,7 @@ from assay.delivery.tally import Alert, AlertRule, Point, Tally, check_alert, se
 from assay.facts.delivery import ReporterGranted
 from assay.flows.delivery.delivery_entry import delivery_entry, news
 from assay.flows.delivery.outcome_batch import load_counters, tally_of
+from assay.flows.delivery.recount_rules import verify_counters
 from assay.flows.delivery.rule_proofs import find_granted
 from assay.flows.delivery.rule_rows import add_version, content_of, load_rules
 from assay.flows.delivery.settle_rootcause import CERTIFY, ShownRule
@@ -167,6 +168,7 @@ def rule(tools: Tools, caller: Caller, request: ShowRule) -> ShownRuleRecord:
     def work(unit: Unit) -> ShownRuleRecord:
         known = load_rules(unit, tenant_id, [name]).get(name)
         row = load_counters(unit, tenant_id, name)
+        verify_counters(unit, tenant_id, [name], [row])
         tally = tally_of(row)
         history = ((one.received_at, Outcome(one.outcome)) for one in unit.delivery.rule_signals(tenant_id, name))
         return ShownRuleRecord(
@@ -222,7 +224,9 @@ def alerts(tools: Tools, caller: Caller, request: ListAlerts) -> Page[RuleAlert]
 
     def work(unit: Unit) -> list[RuleAlert]:
         found = []
-        for row in unit.delivery.counters(caller.tenant_id):
+        rows = unit.delivery.counters(caller.tenant_id)
+        verify_counters(unit, caller.tenant_id, [row.rule_id for row in rows], rows)
+        for row in rows:
             alert = check_alert(RuleId(row.rule_id), tally_of(row), wanted)
             if alert is not None:
                 found.append(RuleAlert(alert=alert, item_id=row.item_id))
@@ -268,6 +272,7 @@ def grant_reporter(tools: Tools, caller: Caller, request: GrantReporter) -> Repo
 def _lines(unit: Unit, tenant_id: TenantId, names: tuple[str, ...]) -> tuple[RuleLine, ...]:
     registry = load_rules(unit, tenant_id, names)
     counters = {row.rule_id: row for row in unit.delivery.find_all_counters(tenant_id, names)}
+    verify_counters(unit, tenant_id, names, counters.values())
     return tuple(
         _line(registry.get(RuleId(name)).latest, registry.get(RuleId(name)).is_certified, counters.get(name))
         for name in names

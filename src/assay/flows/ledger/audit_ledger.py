@@ -14,6 +14,7 @@ from itertools import chain, islice
 from typing import NamedTuple, TypeVar
 
 from assay.facts.table import TABLES
+from assay.flows.delivery.recount_rules import check_rules
 from assay.flows.errors.ledger import OtherDatabaseError
 from assay.flows.identity.check_credentials import check_credentials
 from assay.flows.identity.check_principals import check_principals
@@ -430,7 +431,7 @@ def _check_tables(unit: Unit, seen: Iterable[Done]) -> int:
 def _check_rows(unit: Unit, tenant_id: TenantId) -> None:
     """Tables of rooms whose rows are not declared as projections yet, and the indexes."""
     people = (check_principals, check_credentials)
-    checks = (*people, check_bronze, check_graphs, check_verdicts, check_index)
+    checks = (*people, check_bronze, check_graphs, check_verdicts, check_rules, check_index)
     for problem in chain.from_iterable(check(unit, tenant_id) for check in checks):
         raise EntryFaultError(problem.code, problem.message, problem.entry)
 
