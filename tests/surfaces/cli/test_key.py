@@ -48,6 +48,27 @@ def test_a_key_in_its_overlap_is_ended_at_once(home: Path) -> None:
     assert ask("--home", home, "ledger", "verify", "--full").code == 0
 
 
+def test_a_folder_without_its_keys_is_read_verified_and_exported(home: Path, tmp_path: Path) -> None:
+    """As a restored backup is until somebody puts the keys there; what has to sign says which key is missing."""
+    ask("--home", home, "ledger", "append", note(tmp_path))
+    ask("--home", home, "ledger", "checkpoint")
+    (home / "keys").rename(tmp_path / "elsewhere")
+    for words in (
+        ("ledger", "verify", "--full"),
+        ("ledger", "list"),
+        ("ledger", "prove", "2"),
+        ("ledger", "export", "--output", tmp_path / "export"),
+        ("principal", "list"),
+        ("review", "list"),
+        ("claims", "list"),
+        ("key", "list"),
+    ):
+        done = ask("--home", home, *words)
+        assert done.code == 0, (words, done.err)
+    refused = ask("--home", home, "ledger", "checkpoint", "--json")
+    assert (refused.code, refused.error_code) == (2, "key.file_missing")
+
+
 def test_a_rotation_cut_short_is_finished_by_the_next_one(home: Path) -> None:
     """A crash between recording and assay.toml: the recorded successor is taken, no second one is made."""
     before = (home / "assay.toml").read_text()

@@ -85,6 +85,9 @@ def store_mark(tools: Tools, report: AuditReport, growth: Growth) -> None:
         last_good_checkpoint=report.last_good_checkpoint,
         everything_at=report.everything_at,
     )
+    if tools.ledger_signer.public_key is None:
+        # A folder without its keys, such as a restored backup: it is verified, and remembers nothing of it.
+        return
     signature = b64encode(tools.ledger_signer.sign(_message(mark))).decode()
     tools.marks.store(report.tenant_id, msgspec.json.encode(_SignedMark(mark=mark, signature=signature)))
 

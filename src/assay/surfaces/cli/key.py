@@ -42,11 +42,13 @@ def _list_keys(call: Call) -> None:
 
     The verifier key of the ledger key is what you give to whoever shall verify your proofs.
     """
+    from assay.adapters.absent_key import AbsentKey
     from assay.flows.ledger.own_keys import own_key_ring, own_signers
 
     with call.open_node() as (tools, config):
         ring = own_key_ring(tools)
-        in_use = {signer.key_id for _, signer in own_signers(tools)}
+        # Of keys that are not in the folder nothing is known but what the ledger says.
+        in_use = {signer.key_id for _, signer in own_signers(tools) if not isinstance(signer, AbsentKey)}
         records = sorted((one for known in ring.records.values() for one in known), key=lambda one: one.valid_from)
         rows = [_listed(tools, config, record, in_use=record.key_id in in_use) for record in records]
     call.answer(rows, "\n".join(map(_line, rows)))
