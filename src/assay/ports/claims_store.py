@@ -110,6 +110,10 @@ class ClaimsStore(Protocol):
 
     def decision_log(self, tenant_id: TenantId) -> Iterator[RecordedDecision]: ...
 
+    def last_positions(self, tenant_id: TenantId) -> dict[Digest, int]:
+        """The position of the last decision about each bundle."""
+        ...
+
     def latest_turn(self, tenant_id: TenantId, submitted_by: PrincipalId) -> TakenTurn | None: ...
 
     def turn_before(self, tenant_id: TenantId, submitted_by: PrincipalId, since: Instant) -> TakenTurn | None:

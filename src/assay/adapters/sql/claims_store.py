@@ -50,6 +50,13 @@ class SqlClaimsStore:
     def decision_log(self, tenant_id: TenantId) -> Iterator[RecordedDecision]:
         return self._rows.stream(RecordedDecision, "WHERE tenant_id = ? ORDER BY sequence_number", (tenant_id,))
 
+    def last_positions(self, tenant_id: TenantId) -> dict[Digest, int]:
+        rows = self._session.query(
+            "SELECT bundle_hash, max(position) FROM claims_decision WHERE tenant_id = ? GROUP BY bundle_hash",
+            (tenant_id,),
+        )
+        return {Digest(str(name)): int(position) for name, position in rows}
+
     def latest_turn(self, tenant_id: TenantId, submitted_by: PrincipalId) -> TakenTurn | None:
         rest = "WHERE submitted_by = ? AND tenant_id = ? ORDER BY position DESC LIMIT 1"
         return self._rows.one(TakenTurn, rest, (submitted_by, tenant_id))

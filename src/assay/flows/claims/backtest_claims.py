@@ -6,7 +6,8 @@ Nothing is written, and no model and no guardian of an operator is asked.
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Annotated
 
 import msgspec
@@ -43,6 +44,8 @@ from assay.ports.claims_store import ReceivedBundle
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 
+# Decisions whose bundles are read together.
+_AT_ONCE = 200
 # What these gates looked at is not in the entries of the first release.
 _UNKNOWN_THEN = frozenset({GateName.SECURITY, GateName.ADVERSARIAL, GateName.HUMAN_APPROVAL})
 
@@ -112,19 +115,20 @@ def recorded_cases(
     unit: Unit, tools: Tools, tenant_id: TenantId, *, since: Instant | None = None
 ) -> Iterator[RecordedCase]:
     """Every recorded decision in the order of entries, with its facts; `is_latest` is that which holds now."""
-    agent = own_agent(tools)
-    latest: dict[Digest, int] = {}
-    for decision in unit.claims.decision_log(tenant_id):
-        latest[decision.bundle_hash] = decision.position
-    for decision in unit.claims.decision_log(tenant_id):
-        if since is not None and decision.decided_at < since:
-            continue
-        row = unit.claims.find_bundle(tenant_id, decision.bundle_hash)
-        if row is None:
-            raise DamagedRecordError(f"expected the bundle of decision {decision.sequence_number}, got none")
-        told = read_decision(decision)
-        case = recorded_case(row, told, _contents(unit, tenant_id, row), own_agent=agent)
-        yield case if latest[decision.bundle_hash] == decision.position else _earlier(case)
+    agent, latest = own_agent(tools), unit.claims.last_positions(tenant_id)
+    log = unit.claims.decision_log(tenant_id)
+    while some := list(islice(log, _AT_ONCE)):
+        wanted = [one for one in some if since is None or one.decided_at >= since]
+        rows = {
+            row.bundle_hash: row for row in unit.claims.find_bundles(tenant_id, {one.bundle_hash for one in wanted})
+        }
+        contents = _contents(unit, tenant_id, rows.values())
+        for decision in wanted:
+            row = rows.get(decision.bundle_hash)
+            if row is None:
+                raise DamagedRecordError(f"expected the bundle of decision {decision.sequence_number}, got none")
+            case = recorded_case(row, read_decision(decision), contents, own_agent=agent)
+            yield case if latest[decision.bundle_hash] == decision.position else _earlier(case)
 
 
 def _earlier(case: RecordedCase) -> RecordedCase:
@@ -137,8 +141,10 @@ def _policy(unit: Unit, tenant_id: TenantId, request: BacktestPolicy) -> ClaimsP
     return read_draft(request.policy)
 
 
-def _contents(unit: Unit, tenant_id: TenantId, row: ReceivedBundle) -> dict[str, bytes]:
-    hashes = pointer_hashes(msgspec.json.decode(row.text, type=ClaimBundle))
+def _contents(unit: Unit, tenant_id: TenantId, rows: Iterable[ReceivedBundle]) -> dict[str, bytes]:
+    """What is held of the evidence of these bundles, by hash."""
+    bundles = (msgspec.json.decode(row.text, type=ClaimBundle) for row in rows)
+    hashes = {one for bundle in bundles for one in pointer_hashes(bundle)}
     return unit.claims.contents(tenant_id, tuple(sorted(hashes))) if hashes else {}
 
 
