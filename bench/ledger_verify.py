@@ -5,6 +5,7 @@ tree's root. Ours also reads each text strictly, compares every column with it, 
 """
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -16,17 +17,28 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.adapters.process_pool import ProcessPool
+from assay.facts.review import act_entry
+from assay.flows.ledger.audit_ledger import Workers, audit_ledger
+from assay.flows.ledger.seal_draft import seal_draft
+from assay.flows.review.open_review import draft_ticket, open_review_in
 from assay.flows.tools import Tools
-from assay.kernel.ids import parse_tenant_id
+from assay.kernel.ids import PrincipalId, parse_tenant_id
+from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind, draft_entry
-from assay.wiring import init_node, open_node
+from assay.ports.database import Unit
+from assay.review.act import Act, Assign, Release, kind_of, render_act_body
+from assay.review.answer import SignedWith
+from assay.review.kind import TicketKind
+from assay.review.ticket import TicketDraft
+from assay.wiring import FolderReader, init_node, open_node
 from bench._frame import Aim, Figure, load, print_table
 from tests.scale import scale
 
 __all__ = ["figures"]
 
 _SIZE = scale(100_000, 1_000_000)
+_MIXED = scale(40_000, 400_000)
 _MORE = 1000
 _ROUNDS = 3
 _MEMORY_LIMIT_MB = 300
@@ -62,7 +74,82 @@ def figures() -> list[Figure]:
             full = [(_timed(lambda: _audit(tools, full=True)), _timed(lambda: _rehash(home))) for _ in range(_ROUNDS)]
             again = [_again(tools) for _ in range(_ROUNDS)]
             size = tools.database.read(lambda unit: unit.ledger.head(_TENANT).sequence_number)
-        return [_full(full), _second([mine for mine, _ in full], again), _memory(home, size)]
+            shared = [_shared_round(tools, home) for _ in range(_ROUNDS)]
+        mixed = _mixed(Path(folder) / "mixed")
+        return [
+            _full(full),
+            _ratio("full verification, one process for each core", size, shared, 0.5, "notes"),
+            _ratio("the same of a mixed ledger", _MIXED, mixed, 0.2, "tickets, acts, and notes with erasable values"),
+            _second([mine for mine, _ in full], again),
+            _memory(home, size),
+        ]
+
+
+def _mixed(home: Path) -> list[tuple[_Time, _Time]]:
+    init_node(home)
+    with open_node(home) as (tools, _):
+        _append_mixed(tools, _MIXED)
+        return [_shared_round(tools, home) for _ in range(_ROUNDS)]
+
+
+def _shared_round(tools: Tools, home: Path) -> tuple[_Time, _Time]:
+    return _timed(lambda: _audit_shared(tools, home)), _timed(lambda: _rehash(home))
+
+
+def _ratio(name: str, size: int, pairs: list[tuple[_Time, _Time]], target: float, note: str) -> Figure:
+    return Figure(
+        name=name,
+        ours=size / median(mine.seconds for mine, _ in pairs),
+        peer=size / median(theirs.seconds for _, theirs in pairs),
+        peer_name="re-hash everything",
+        unit="entries/s",
+        ratio=median(theirs.seconds / mine.seconds for mine, theirs in pairs),
+        target=target,
+        cpu_seconds=sum(run.cpu_seconds for pair in pairs for run in pair),
+        load=load(),
+        note=f"{size:,} entries: {note}; ours compares every row too",
+    )
+
+
+def _audit_shared(tools: Tools, home: Path) -> None:
+    with ProcessPool(os.cpu_count() or 1) as pool:
+        report = audit_ledger(tools, _TENANT, full=True, leave_mark=False, workers=Workers(pool, FolderReader(home)))
+    assert report.holds, report  # noqa: S101 - as above
+
+
+def _append_mixed(tools: Tools, count: int) -> None:
+    """Of each four entries: a ticket, two acts on it, and a note with an erasable value."""
+    at = tools.clock.now()
+    for first in range(0, count, _MORE):
+        tools.database.write(lambda unit, first=first: _append_some(unit, tools, at, first))  # type: ignore[misc]  # bound at once
+
+
+def _append_some(unit: Unit, tools: Tools, at: Instant, first: int) -> None:
+    for _ in range(first, first + _MORE, 4):
+        draft = TicketDraft(
+            kind=TicketKind.APPROVAL,
+            title="delete 40 records",
+            shown='{"records":40}',
+            eligible_roles=("reviewer",),
+            opened_by=PrincipalId("agent:cleaner"),
+        )
+        ticket = draft_ticket(tools, _TENANT, draft, at=at)
+        open_review_in(unit, ticket)
+        for body in (Release(holder=PrincipalId("user:amira")), Assign(role="reviewer")):
+            act = Act(
+                ticket_id=ticket.id,
+                tenant_id=_TENANT,
+                kind=kind_of(body),
+                body=render_act_body(body),
+                seen_hash=ticket.shown_hash,
+                by=PrincipalId("user:amira"),
+                acted_at=at,
+                signed_with=SignedWith.NODE_REVIEW_KEY,
+                signing_key_id=tools.review_signer.key_id,
+                signature="0" * 128,
+            )
+            unit.record(act_entry(ticket, act, at=at))
+        unit.record(seal_draft(tools, _TENANT, EntryKind.NOTE, {"who": "somebody", "n": 1}, ("/who",), at=at))
 
 
 def _full(pairs: list[tuple[_Time, _Time]]) -> Figure:

@@ -79,7 +79,8 @@ def check_seals(unit: Unit, tenant_id: TenantId) -> Iterator[RowProblem]:
 def _logged(unit: Unit, tenant_id: TenantId) -> dict[_Fact, list[int]]:
     """Each fact with the entries that tell it."""
     found: dict[_Fact, list[int]] = {}
-    for stored in unit.ledger.entries(tenant_id):
+    kinds = (EntryKind.CREDENTIAL_ISSUED, EntryKind.CREDENTIAL_REVOKED)
+    for stored in unit.ledger.entries(tenant_id, kinds=kinds):
         if stored.kind == EntryKind.CREDENTIAL_ISSUED:
             found.setdefault(_issued(_body(stored.text, CredentialIssued)), []).append(stored.sequence_number)
         elif stored.kind == EntryKind.CREDENTIAL_REVOKED:

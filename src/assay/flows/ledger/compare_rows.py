@@ -75,9 +75,8 @@ def compare_rows(
 ) -> Iterator[RowProblem]:
     """Every problem in the order of entries; none if all holds. That the entries form a chain, an audit says."""
     kinds = {table.kind for table in tables}
-    for stored in unit.ledger.entries(tenant_id):
-        if stored.kind in kinds:
-            yield from _problems_at(stored, room, tables)
+    for stored in unit.ledger.entries(tenant_id, kinds=kinds):
+        yield from _problems_at(stored, room, tables)
     for table in tables:
         yield from (row_problem(room, "row_unrecorded", table.name, number) for number in table.before(None))
 
