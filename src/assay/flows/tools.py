@@ -10,7 +10,6 @@ from assay.flows.delivery.delivery_settings import DeliverySettings
 from assay.flows.identity.oidc_settings import OidcSettings
 from assay.flows.ledger.tile_shelf import TileShelf
 from assay.flows.review.desk_settings import DeskSettings
-from assay.flows.shared_unit import SharedUnit
 from assay.flows.tenant_locks import TenantLocks
 from assay.flows.trust.fold_shelf import FoldShelf
 from assay.flows.truth.vouch_rows import VouchedRows
@@ -98,7 +97,6 @@ class Tools:
     measured: MeasuredShelf = field(default_factory=MeasuredShelf)
     graphs: GraphShelf = field(default_factory=GraphShelf)
     subjects: SubjectLocks = field(default_factory=SubjectLocks)
-    recording: SharedUnit = field(default_factory=SharedUnit)
     tiles: TileShelf = field(default_factory=TileShelf)
     clock_skew: timedelta = timedelta(minutes=5)
     reporter_skew: timedelta = timedelta(minutes=5)

@@ -120,12 +120,11 @@ def test_without_a_receipt_or_a_choice_it_says_so(shell: VerdictShell) -> None:
 @pytest.mark.clause("claimbundle", "semantic-entropy")
 def test_the_command_asks_the_judge_how_sure_it_was(shell: VerdictShell) -> None:
     """By a recorded verdict, reproducible by its seed; a question and a verdict are two things."""
-    asked = ("claims", "estimate", "--verdict", "en-03", "--rule", "ied-so2", "--seed", "4", "--temperature", "0.5")
+    asked = ("claims", "estimate-verdict", "en-03", "--rule", "ied-so2", "--seed", "4", "--temperature", "0.5")
     done = shell(*asked)
     assert done.code == 0, done.err
     assert "FLAG is recorded" in done.out
     found = shell.done(*asked)
     assert found == shell.done(*asked)
     assert (found["estimate"]["value"], found["drawn"][0]["drawing"]) == (0.0, {"seed": 4, "temperature": 0.5})
-    assert shell("claims", "estimate").code == 2
-    assert shell("claims", "estimate", "why?", "--verdict", "en-03").code == 2
+    assert shell("claims", "estimate-verdict").code == 2

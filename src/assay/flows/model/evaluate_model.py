@@ -11,13 +11,11 @@ from msgspec.structs import replace
 from assay.flows.identity.authenticate import confirm, require_credential
 from assay.flows.model.case_file import CaseFile, load_sealed_cases, parse_case_file
 from assay.flows.model.known_model import active_hash, load_weights
-from assay.flows.model.measure_model import JudgeExaminee, measure_model
 from assay.flows.model.model_entry import record_evaluation
 from assay.flows.request import Document, Option, Request
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
 from assay.kernel.digest import Digest, parse_digest
-from assay.model.engine import Engine
 from assay.model.figures import Figures, Timing
 from assay.ports.database import Unit
 
@@ -53,6 +51,9 @@ def evaluate_model(tools: Tools, caller: Caller, request: EvaluateModel) -> Eval
 
 def record_figures(tools: Tools, caller: Caller, cases: CaseFile, weight_hash: Digest | None = None) -> EvaluatedModel:
     """Measure these weights, or those in use."""
+    from assay.flows.model.measure_model import JudgeExaminee, measure_model  # noqa: PLC0415 - numpy comes with it
+    from assay.model.engine import Engine  # noqa: PLC0415 - the same
+
     tenant_id = caller.tenant_id
     chosen = weight_hash or tools.database.read(lambda unit: active_hash(unit, tenant_id))
     measured = measure_model(JudgeExaminee(Engine(load_weights(tools, tenant_id, chosen))), cases.cases)
