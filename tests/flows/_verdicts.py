@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +20,17 @@ from assay.flows.tools import Tools
 from assay.flows.verdicts.attest_verdict import attest_verdict
 from assay.flows.verdicts.change_graphs import GraphInReview, LoadedGraph
 from assay.flows.verdicts.read_verdicts import Decided
-from assay.flows.verdicts.shelves import SkiSettings
+from assay.flows.verdicts.shelves import DocketShelf, SkiSettings
 from assay.identity.principal import PrincipalKind
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import KeyId, PrincipalId, TicketId
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.key import SigningMethod, TrustAnchors, key_id_of
-from assay.verdicts.docket import open_docket, parts_of
 from assay.verdicts.envelope import ModelAnswer
 from assay.verdicts.graph.hash import stamp_versions
 from assay.verdicts.graph.index import build_index
 from assay.verdicts.graph.parse import parse_graph
 from assay.verdicts.reason import ReasonRequest
-from assay.verdicts.slice import slice_graph
 from assay.verdicts.sovereignty import Place, PlaceKind
 from assay.verdicts.telemetry import parse_telemetry
 from assay.verdicts.window_fact import WindowFact
@@ -127,6 +126,12 @@ def graph_document(*rules: dict[str, Any], compiled_at: str = "2026-01-01T00:00:
     return json.dumps(stamp_versions(document)).encode()
 
 
+@lru_cache(maxsize=64)
+def _known_rules(document: bytes) -> DocketShelf:
+    """The graph that a model knows, opened once."""
+    return DocketShelf(build_index(parse_graph(document)))
+
+
 @dataclass
 class HonestModel:
     """Reads the record and the windows from the prompt, and answers what follows; `lie` changes what it says."""
@@ -139,13 +144,9 @@ class HonestModel:
         self.asked.append(request)
         lines = request.prompt.splitlines()
         telemetry = parse_telemetry(lines[lines.index("<record>") + 1])
-        found = slice_graph(
-            build_index(parse_graph(self.document)),
-            telemetry.subject,
-            as_of=telemetry.timestamp,
-            jurisdiction=telemetry.jurisdiction,
+        _, dockets = _known_rules(self.document).find(
+            telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction
         )
-        dockets = [open_docket(part, is_mapped=found.subject is not None) for part in parts_of(found)]
         docket = next(one for one in dockets if request.prompt.startswith(one.head.text))
         answer = honest(docket, telemetry, _facts(lines))
         return msgspec.json.encode(answer if self.lie is None else self.lie(answer)).decode()
