@@ -80,6 +80,8 @@ _VERDICTS = (
 _TRUTH = (
     Local(name="contract.new", command="contract new", summary="Write a commented contract that can be used as it is."),
     Local(name="contract.lint", command="contract lint", summary="List every problem of contracts, by file and line."),
+    Local(name="contract.try", command="contract try", summary="Compile observations of a file under a contract file."),
+    Local(name="trust.simulate", command="trust simulate", summary="Simulate attacks on a contract and a policy."),
     Local(name="contract.hash", command="contract hash", summary="Print the hash of a contract that states name."),
     Local(name="contract.lock", command="contract lock", summary="Write or check the lock of released contracts."),
     Local(name="key.build", command="truth key", summary="Print the key of an observation, or the parts of a key."),

@@ -1,5 +1,6 @@
 """`assay contract`: contracts are written, linted, locked and released, and never changed after that."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -222,3 +223,31 @@ def test_the_form_of_a_released_contract_is_shown_to_whoever_writes_a_screen(she
     told = shell("contract", "form", "earth.flood.v1").out
     assert "Flood report" in told
     assert "water_level_meters" in told
+
+
+def test_a_contract_is_tried_on_observations_without_a_node(tmp_path: Path) -> None:
+    """The state, what each report changes, and who is not heard."""
+    file, data = tmp_path / "rain.yaml", tmp_path / "rain.ndjson"
+    file.write_text(ask("contract", "new", "earth.rain.v1").out)
+    given = {
+        "claim_type": "earth.rain.v1",
+        "reported_at": "2026-01-07T12:10:00Z",
+        "reporter_context": {"standing": "bronze", "trust_score": 0, "source_type": "human"},
+        "geo": {"lat": 4.175, "lon": 73.509},
+        "payload": {"present": True, "level": 2},
+    }
+    picture = [{"uri": "https://example.org/a.jpg", "sha256": "0" * 64}]
+    said = [
+        {**given, "observation_id": "a", "reporter_id": "user:ann", "evidence_refs": picture},
+        {**given, "observation_id": "b", "reporter_id": "user:ben", "evidence_refs": []},
+    ]
+    data.write_text("\n".join(map(json.dumps, said)))
+    found = ask("contract", "try", file, data, "--at", "2026-01-07T12:30:00Z", "--json").json
+    (key,) = found["keys"]
+    assert (key["state"]["claim"]["present"], key["state"]["observation_ids"]) == (True, ["a"])
+    assert [(one["observation_id"], one["reason"]) for one in found["hearings"] if not one["heard"]] == [
+        ("b", "evidence")
+    ]
+    told = ask("contract", "try", file, data, "--at", "2026-01-07T12:30:00Z").out
+    assert "to verify" in told
+    assert "b by user:ben is not heard: evidence" in told

@@ -247,3 +247,14 @@ def test_a_final_state_is_disputed_in_person_and_people_are_asked_again(shell: T
     assert shell.asked()[0]
     again = shell(*dispute, "--credential", shell.shell.login("user:eve"))
     assert (again.code, "does not count: not_in_force" in again.out) == (1, True)
+
+
+def test_attacks_are_simulated_without_a_node(tmp_path: Path) -> None:
+    """Lies that were believed, honest agents that were harmed, and a picture of it."""
+    law, plot = tmp_path / "rain.yaml", tmp_path / "attacks.svg"
+    law.write_text(ask("contract", "new", "earth.rain.v1").out)
+    asked = ("trust", "simulate", law, FLOW, "--kind", "spammers", "--honest", "4", "--attackers", "2")
+    report = ask(*asked, "--plot", plot, "--json").json
+    assert [one["kind"] for one in report["attacks"]] == ["spammers"]
+    assert plot.read_text().startswith("<svg")
+    assert "BELIEVED" in ask(*asked).out

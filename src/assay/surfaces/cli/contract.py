@@ -8,6 +8,7 @@ from assay.operations.shown.truth import contract_line
 from assay.operations.truth import CONTRACT_RELEASE, OPERATIONS
 from assay.surfaces.cli.contract_file import ContractText, files_argument, hash_, lint, lock, read_contract_text
 from assay.surfaces.cli.contract_new import new
+from assay.surfaces.cli.contract_try import try_
 from assay.surfaces.cli.derive import add_operations, common_options
 from assay.surfaces.cli.output import Call, Group, NodeCommand
 from assay.surfaces.cli.perform import perform
@@ -43,5 +44,5 @@ def _asked(one: ContractText) -> dict[str, str]:
     return {"document": one.text, **({} if one.schema is None else {"schema_text": one.schema.decode()})}
 
 
-for _command in (new, lint, hash_, lock, release):
+for _command in (new, lint, try_, hash_, lock, release):
     contract.add_command(_command)

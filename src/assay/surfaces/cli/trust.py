@@ -6,6 +6,7 @@ from assay.operations.trust import OPERATIONS
 from assay.surfaces.cli.derive import add_operations
 from assay.surfaces.cli.output import Group
 from assay.surfaces.cli.trust_policy import policy
+from assay.surfaces.cli.trust_simulate import simulate
 
 
 @click.group(cls=Group)
@@ -14,4 +15,5 @@ def trust() -> None:
 
 
 trust.add_command(policy)
+trust.add_command(simulate)
 add_operations(trust, "trust", OPERATIONS)

@@ -100,7 +100,7 @@ def lint(context: click.Context, file: Path, seed: str, days: int, parents: tupl
 @click.pass_obj
 def simulate_(call: Call, file: Path, plot: Path | None, seed: str, days: int, parents: tuple[Path, ...]) -> None:
     """Let honest, lazy, spamming, colluding and sybil agents live under the policy in FILE, and see where they end."""
-    law = _policy(file, parents)
+    law = read_policy_file(file, parents)
     run = simulate(law, seed=seed, rounds=days)
     if plot is not None:
         write_output(plot, render_plot(run, law).encode())
@@ -113,7 +113,7 @@ def simulate_(call: Call, file: Path, plot: Path | None, seed: str, days: int, p
     call.answer(run, f"{table}\n{_words(run)}")
 
 
-def _policy(file: Path, parents: Sequence[Path]) -> TrustPolicy:
+def read_policy_file(file: Path, parents: Sequence[Path]) -> TrustPolicy:
     finding = check_policy(read_text(file), parents=_texts(parents))
     if finding.policy is None:
         raise PolicyError(finding.errors)
