@@ -3,10 +3,13 @@
 import sys
 from pathlib import Path
 
-from assay.surfaces.cli.operations import every_row, needs_text
+from assay.operations.table import BY_TOOL
+from assay.surfaces.cli.operations import every_row, needs_text, row_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+TOOLS_PAGE = Path(__file__).resolve().parent.parent / "docs" / "mcp.md"
+_TOOLS_HEAD = "| Tool | Does | Needs | Recorded |\n|---|---|---|---|\n"
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "operations.md"
 _INTRODUCTION = """\
 # Operations
@@ -31,5 +34,17 @@ def render_page() -> str:
     return _INTRODUCTION + "\n".join(lines) + "\n"
 
 
+def render_tools(page: str) -> str:
+    """The page of the tools with its table as the operations say."""
+    before, head, rest = page.partition(_TOOLS_HEAD)
+    rows = [
+        f"| `{name}` | {operation.summary.partition(';')[0].rstrip('.')} | {needs_text(row_of(operation))} | "
+        f"{'yes' if operation.writes else 'no'} |\n"
+        for name, operation in BY_TOOL.items()
+    ]
+    return before + head + "".join(rows) + "\n" + rest.partition("\n\n")[2]
+
+
 if __name__ == "__main__":
     PAGE.write_text(render_page())
+    TOOLS_PAGE.write_text(render_tools(TOOLS_PAGE.read_text()))

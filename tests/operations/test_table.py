@@ -130,6 +130,8 @@ def test_the_methods_of_nodes_and_clients_are_current(*, is_async: bool) -> None
 def test_the_page_of_operations_is_current() -> None:
     """`make docs` writes it."""
     assert operations.PAGE.read_text() == operations.render_page()
+    tools = operations.TOOLS_PAGE.read_text()
+    assert tools == operations.render_tools(tools)
 
 
 def test_the_command_lists_every_operation_with_its_doors() -> None:

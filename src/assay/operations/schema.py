@@ -22,7 +22,9 @@ def _whole(part: Any, definitions: Mapping[str, Any]) -> Any:  # noqa: ANN401 - 
     if not isinstance(part, dict):
         return part
     if "$ref" in part:
-        return _whole(definitions[part["$ref"].rpartition("/")[2]], definitions)
+        # What is said beside the reference is about this use of the type: its description, its default.
+        beside = {name: one for name, one in part.items() if name != "$ref"}
+        return {**_whole(definitions[part["$ref"].rpartition("/")[2]], definitions), **beside}
     # Exact numbers are numbers in our JSON, whatever holds them in memory.
     if part.get("format") == "decimal":
         return {"type": "number"}
