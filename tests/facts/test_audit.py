@@ -1,6 +1,8 @@
 """An audit compares stored rows with projected ones in both directions, by itself or with workers."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from errno import ENOSPC
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from assay.adapters.process_pool import ProcessPool
 from assay.flows.ledger.audit_ledger import Workers, audit_ledger
 from assay.flows.ledger.examine_node import State, examine_node
 from assay.flows.review.act_review import act_review, comment_wish, priority_wish
+from assay.kernel.ids import TenantId
 from assay.review.act import Priority
 from assay.wiring import FolderReader
 from tests.acting import caller_of
@@ -75,6 +78,25 @@ def test_a_run_from_a_mark_says_what_it_skipped_and_a_sample_finds_a_forged_row(
     assert "rows of all tables" in quick.skipped
     sampled = audit_ledger(used.tools, TENANT, sample=5)
     assert (sampled.holds, sampled.code) == (False, "ledger.row_differs")
+
+
+class _FullDisk:
+    """Implements `ports.mark_memory.MarkMemory` where nothing can be written."""
+
+    def load(self, tenant_id: TenantId) -> bytes | None:  # noqa: ARG002 - as the port has it
+        return None
+
+    def store(self, tenant_id: TenantId, content: bytes) -> None:  # noqa: ARG002 - as the port has it
+        raise OSError(ENOSPC, "No space left on device")
+
+    def can_store(self) -> bool:
+        return True
+
+
+def test_a_full_disk_keeps_nobody_from_verifying(used: Desk) -> None:
+    report = audit_ledger(replace(used.tools, marks=_FullDisk()), TENANT)
+    assert report.holds
+    assert "no mark was left" in report.skipped[-1]
 
 
 def test_doctor_samples_rows(used: Desk, tmp_path: Path) -> None:

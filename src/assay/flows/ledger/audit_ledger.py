@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import NamedTuple, TypeVar
 
+from msgspec.structs import replace
+
 from assay.facts.table import TABLES
 from assay.flows.delivery.recount_rules import check_rules
 from assay.flows.errors.ledger import OtherDatabaseError
@@ -109,7 +111,12 @@ def audit_ledger(
         lambda unit: _audit(unit, tools, tenant_id, ring, mark, progress, workers, sample, full=full)
     )
     if report.holds and leave_mark:
-        store_mark(tools, report, growth)
+        try:
+            store_mark(tools, report, growth)
+        except (OSError, Error) as error:
+            # A full disk keeps nobody from verifying.
+            words = f"no mark was left, so the next run reads the same again: {error}"
+            return replace(report, skipped=(*report.skipped, words))
     return report
 
 
