@@ -187,6 +187,23 @@ def _walk_claims(walk: Walk) -> None:
     walk.send("POST", "/claims/{bundle_hash}/resume", "walker", f"/claims/{waiting['bundle_hash']}/resume", {})
 
 
+def _walk_permits(walk: Walk) -> None:
+    whole, get, post = walk.whole, walk.get, walk.post
+    call = {"tool": "delete_record", "arguments": {"id": 41}, "audience": "ai:walker"}
+    issued = []
+    for number in (_NUMBER + 1, _NUMBER + 2):
+        text = json.dumps(call, sort_keys=True, separators=(",", ":"))
+        asked = {**whole.bundle(number, RiskTier.MODIFY, "ai:walker"), "tool_arguments": [text]}
+        gated = whole.post(f"{PREFIX}/claims", asked, "walker").json()
+        issued.append(post("/permits", {"bundle_hash": gated["bundle_hash"]}, "walker")["permit"]["permit_id"])
+    first, second = issued
+    post("/permits/{permit_id}/claim", call, "walker", f"/permits/{first}/claim")
+    post("/permits/{permit_id}/report", {"effect": "done", "detail": "1 row"}, "walker", f"/permits/{first}/report")
+    post("/permits/{permit_id}/revoke", {"reason": "not needed"}, "walker", f"/permits/{second}/revoke")
+    get("/permits/{permit_id}", "walker", f"/permits/{first}")
+    get("/permits", "walker")
+
+
 def _walk_desk(walk: Walk) -> None:
     """One ticket, worked on by one person until they take their answer back."""
     ticket = walk.whole.desk.ticket(eligible_roles=("reviewer",), about=f"desk:{_NUMBER}")
@@ -398,6 +415,7 @@ def test_every_route_is_walked_and_its_answer_is_the_example_in_the_description(
         _walk_trust,
         _walk_verdicts,
         _walk_claims,
+        _walk_permits,
         _walk_desk,
         _walk_answers,
         _walk_rules,
