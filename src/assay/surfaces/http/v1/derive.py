@@ -280,7 +280,7 @@ def _responses(one: Operation) -> Mapping[int, ResponseSpec]:
     place = f"{one.http_method} {PREFIX}{one.path}"
     if one.gives is Content:
         # Its bytes are JSON of any form: an object, or an array.
-        return found(place, Any, 409, words="the document")
+        return found(place, Any, 409, *(() if one.http_method == "GET" else (413, 415)), words="the document")
     if isinstance(one, Listing):
         # A list that belongs to something is not found where that is not.
         return lists(place, one.gives, *((404,) if one.part(Place.PATH) is not None else ()))
