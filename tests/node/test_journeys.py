@@ -135,7 +135,7 @@ def test_an_observation_becomes_a_state_with_its_history_proof_and_claims(home: 
     assert (handled.delivered.body.withheld, handled.compiled) == (True, None)
     assert handled.delivered.body.annotation.rules[0].rule_id == "earth.flood.v1"
     lines = [msgspec.json.encode(report("user:cem")), b"nonsense"]
-    assert [one.status for one in node.observe_many(lines, credential=gateway)] == ["recorded", "refused"]
+    assert [one.status for one in node.acting(gateway).observe_many(lines)] == ["recorded", "refused"]
 
 
 @pytest.mark.clause("pramana", "14.6")

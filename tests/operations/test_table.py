@@ -36,7 +36,6 @@ _COMMANDS_BY_HAND = {
 # Methods of nodes and clients that are still to move; as above.
 _METHODS_BY_HAND = {
     "answer_key",
-    "observe_many",
     "why",
 }
 # Of HTTP itself and of browsers: health, metrics, the description, logins.

@@ -333,7 +333,7 @@ _METHODS: Mapping[str, tuple[Callable[[Node, str], object], str]] = {
     "release_contract": (lambda node, key: node.acting(key).release_contract(""), "POST /api/v1/contracts"),
     "observe": (lambda node, key: node.acting(key).observe({}), "POST /api/v1/observations"),
     "observe_many": (
-        lambda node, key: list(node.observe_many([b"{}"], credential=key)),
+        lambda node, key: list(node.acting(key).observe_many([b"{}"])),
         "POST /api/v1/observations:bulk",
     ),
     "change_window": (

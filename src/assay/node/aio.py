@@ -81,7 +81,6 @@ class AsyncNode(_Walking):
         self.verify = self._awaited(node.verify)
 
     def _bind_truth(self, node: "Node") -> None:
-        self.observe_many = self._awaited(lambda records: list(node.observe_many(records)))
         self.answer_key = self._awaited(node.answer_key)
 
     def _bind_claims(self, node: "Node") -> None:

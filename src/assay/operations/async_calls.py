@@ -699,7 +699,7 @@ class AsyncCalls:
         result: Observed = await self._perform("observation.record", drop_absent(observation=observation))
         return result
 
-    def observe_lines(self, records: Iterable[Given]) -> AsyncIterator[BulkLine]:
+    def observe_many(self, records: Iterable[Given]) -> AsyncIterator[BulkLine]:
         """Record observations in lines; each line is recorded or refused by itself, in order."""
         return self._each("observations.record", records)
 

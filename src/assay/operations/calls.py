@@ -689,7 +689,7 @@ class Calls:
         result: Observed = self._perform("observation.record", drop_absent(observation=observation))
         return result
 
-    def observe_lines(self, records: Iterable[Given]) -> Iterator[BulkLine]:
+    def observe_many(self, records: Iterable[Given]) -> Iterator[BulkLine]:
         """Record observations in lines; each line is recorded or refused by itself, in order."""
         return self._each("observations.record", records)
 

@@ -69,6 +69,7 @@ OBSERVATIONS_RECORD = Bulk(
     "POST /observations:bulk",
     needs=OBSERVE,
     command="truth observe-lines",
+    method="observe_many",
     example=OBSERVATION_EXAMPLE,
     shows=shown.lines_text,
     blames=no_if(lambda lines: any(line.status == "refused" for line in lines)),

@@ -63,10 +63,6 @@ class AsyncClient(AsyncCalls):
     def _bind_people(self) -> None:
         self.why = self._sent(calls.why)
 
-    def observe_many(self, records: Iterable[Given]) -> AsyncIterator[BulkLine]:
-        """Record observations, an answer for each in order; one that is refused costs no other anything."""
-        return self._lines(calls.OBSERVATION_LINES, records)
-
     async def close(self) -> None:
         await self._http.aclose()
 

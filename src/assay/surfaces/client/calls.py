@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from assay.surfaces.client.call import Call, Given, Lines, content_of, path, query
+from assay.surfaces.client.call import Call, Given, content_of, path, query
 from assay.surfaces.http.v1.key_shapes import Why
-
-OBSERVATION_LINES = Lines(path=path("observations:bulk"), most=500)
 
 
 def _get(answer: Any, *parts: str | int, **asked: object) -> Call[Any]:  # noqa: ANN401 - any type

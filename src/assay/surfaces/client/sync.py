@@ -69,10 +69,6 @@ class Client(Calls):
     def _bind_people(self) -> None:
         self.why = self._sent(calls.why)
 
-    def observe_many(self, records: Iterable[Given]) -> Iterator[BulkLine]:
-        """Record observations, an answer for each in order; one that is refused costs no other anything."""
-        return self._lines(calls.OBSERVATION_LINES, records)
-
     def close(self) -> None:
         self._http.close()
 
