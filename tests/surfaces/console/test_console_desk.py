@@ -227,8 +227,12 @@ def test_progress_is_ones_own_and_everybodys_for_whoever_looks_after_the_desk(ri
     assert rita.post(f"/review/{ticket.id}", seen=ticket.shown_hash, choice="approve").status_code == 303
     assert "user:rita" in olga.get("/desk/progress").text
     own = rita.get("/desk/progress").text
-    assert own.count("<td>user:") == 1
-    assert "<td>user:rita</td>" in own
+    progress, oversight = own.split("Oversight of claims")
+    for part in (progress, oversight):
+        assert part.count("<td>user:") == 1
+        assert "<td>user:rita</td>" in part
+    # Each figure has its interval.
+    assert re.search(r"1\.00 \(0\.\d\d to 1\.00\)", oversight)
     assert "/console/desk/progress" in rita.get("/review").text
 
 
