@@ -282,9 +282,9 @@ def _responses(one: Operation) -> Mapping[int, ResponseSpec]:
         # Its bytes are JSON of any form: an object, or an array.
         return found(place, Any, 409, *(() if one.http_method == "GET" else (413, 415)), words="the document")
     if isinstance(one, Listing):
-        # A list that belongs to something is not found where that is not.
-        return lists(place, one.gives, *((404,) if one.part(Place.PATH) is not None else ()))
+        # A list that belongs to something, or is of what is in use, is not found where that is not.
+        return lists(place, one.gives, 404)
     more = (HTTPStatus.PRECONDITION_FAILED,) if "If-Match" in one.headers else ()
     if _success(one) == _CREATED:
         return made(place, one.gives, *more, old="recorded before" if one.is_repeatable else None)
-    return found(place, one.gives, *more, *((409, 413, 415) if one.http_method != "GET" else ()))
+    return found(place, one.gives, *more, 409, *((413, 415) if one.http_method != "GET" else ()))
