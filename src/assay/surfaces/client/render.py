@@ -44,7 +44,7 @@ def render_call(operation: Operation, request: Struct) -> Call[Any]:  # noqa: C9
     return Call(
         method=operation.http_method,
         path=_PREFIX + path,
-        answer=bytes if operation.gives is Content or isinstance(operation, Bulk) else operation.gives,
+        answer=bytes if operation.gives is Content else operation.gives,
         query=query(**asked),
         content=content,
         headers=headers,

@@ -19,6 +19,8 @@ from assay.identity.errors import RoleMissingError
 from assay.kernel.bundle import parse_bundle
 from assay.kernel.errors import Error
 from assay.node.facade import Node
+from assay.operations.parse import parse_request
+from assay.operations.table import BY_NAME
 from assay.review.act import ActKind
 from assay.review.errors import ReviewerKeyError
 from assay.review.queue import QueueFilter
@@ -305,3 +307,13 @@ def test_the_client_is_the_packages_own_and_loads_no_server() -> None:
     code = f"import assay, sys; assay.Client; print([one for one in {heavy!r} if one in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_bulk_operation_that_is_performed_by_name_gives_its_lines(whole: Whole) -> None:
+    """As commands do beside a running server: the result is that of the flow, and not the text of the answer."""
+    operation = BY_NAME["telemetry.evaluate_lines"]
+    records = b"\n".join([json.dumps(whole.record("by-name")).encode(), b"{"])
+    request = parse_request(operation, {"records": records, "explain": True})
+    told = _client(whole, "sensor").perform(operation, request)
+    assert [(one.status, one.code) for one in told] == [("recorded", None), ("refused", "json.malformed")]
+    assert told[0].receipt["explained"][0]["rule_id"] == "r1"
