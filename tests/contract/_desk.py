@@ -6,7 +6,7 @@ from assay.facts.review import act_entry, escalation_entry
 from assay.kernel.ids import KeyId, PrincipalId, TicketId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
-from assay.ports.desk_store import HeldRow, SavedDraft, SavedView, StoredAct, StoredEscalation
+from assay.ports.desk_store import HeldRow, PendingPower, SavedDraft, SavedView, StoredAct, StoredEscalation
 from assay.review.act import Act, ActBody, Release, kind_of, render_act_body
 from assay.review.answer import SignedWith
 from assay.review.escalate import Escalation, Stage
@@ -71,3 +71,4 @@ def fill_desk(unit: Unit) -> None:
     unit.desk.hold(ACME, held())
     unit.desk.save_draft(ACME, draft())
     unit.desk.save_view(ACME, view())
+    unit.desk.add_pending(ACME, PendingPower(ticket_id=draft().ticket_id, text="{}"))

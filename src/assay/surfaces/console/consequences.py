@@ -53,6 +53,14 @@ CONSEQUENCES: Mapping[TicketKind, Mapping[str, str]] = MappingProxyType(
             "authorise": "The principal has the new tier at once.",
             "refuse": "The principal keeps the tier it has.",
         },
+        TicketKind.POWER_CHANGE: {
+            "approve": "The change takes effect at once, and the ledger names you as its second administrator.",
+            "reject": "Nothing changes.",
+        },
+        TicketKind.EFFECT: {
+            "happened": "The call counts as done, and is never permitted again.",
+            "did_not_happen": "The call counts as failed, and may be permitted again.",
+        },
         TicketKind.RULE_CERTIFICATION: {
             "certify": "You stand by this version of the rule, by name.",
             "decline": "You do not stand by it.",
