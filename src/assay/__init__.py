@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from assay.kernel.errors import Error
     from assay.kernel.search_proof import render_search
     from assay.node import AsyncNode, Node, open, open_async  # noqa: A004 - `assay.open` is its name
+    from assay.permits.seal import verify_permit
     from assay.review.queue import QueueFilter
     from assay.surfaces.attach import attach
     from assay.surfaces.client import AsyncClient, Client, ProblemError
@@ -61,6 +62,7 @@ __all__ = [
     "parse_report",
     "render_bundle",
     "render_search",
+    "verify_permit",
 ]
 
 __version__ = "0.1.0"
@@ -77,6 +79,7 @@ _HOMES = {
     "kernel.errors": ("Error",),
     "kernel.search_proof": ("render_search",),
     "node": ("AsyncNode", "Node", "open", "open_async"),
+    "permits.seal": ("verify_permit",),
     "review.queue": ("QueueFilter",),
     "surfaces.attach": ("attach",),
     "surfaces.client": ("AsyncClient", "Client", "ProblemError"),

@@ -79,6 +79,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST /services/{service_id}/switch/restore",
         needs=needs("forja:act", *RESTORE_ROLES, session=True),
         command="service restore",
+        example={},
         method="restore_switch",
         says="restored {service_id}, firing {episode}",
     ),

@@ -279,7 +279,13 @@ OPERATIONS: tuple[Operation, ...] = (
         shows=shown.question_text,
     ),
     VOTE_CAST,
-    Read("vote.prepare", votes.prepare_vote, "POST /votes/prepare", needs=PREPARE_VOTE),
+    Read(
+        "vote.prepare",
+        votes.prepare_vote,
+        "POST /votes/prepare",
+        needs=PREPARE_VOTE,
+        example={"truthkey": _KEY, "vote_type": "ratify", "seen": "sha256:" + "0" * 64},
+    ),
     Change(
         "window.change",
         votes.change_window,

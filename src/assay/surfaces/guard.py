@@ -48,7 +48,7 @@ _RANDOM_BYTES = 16
 class GuardError(Error):
     """A guarded call did not run."""
 
-    code = "guard.refused"
+    code = "guard.not_permitted"
     blame = Blame.ANSWER
 
 

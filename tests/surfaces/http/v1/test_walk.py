@@ -118,6 +118,8 @@ def _walk_verdicts(walk: Walk) -> None:
     judged = post("/telemetry", whole.record("t-walked"), "sensor")
     get("/telemetry/{telemetry_id}/verdicts", "operator", "/telemetry/t-walked/verdicts")
     get("/telemetry/{telemetry_id}/claims", "operator", "/telemetry/t-walked/claims")
+    whole.post(f"{PREFIX}/checkpoints", None, "operator")
+    get("/telemetry/{telemetry_id}/proof", "operator", "/telemetry/t-walked/proof")
     explained = get("/telemetry/{telemetry_id}/explanation", "operator", "/telemetry/t-walked/explanation")
     (transcript,) = explained["transcripts"]
     get("/transcripts/{transcript_ref}", "operator", f"/transcripts/{transcript}")
@@ -392,8 +394,7 @@ _ELSEWHERE = {
     f"GET {PREFIX}/verdicts/{{sequence}}/receipt",
     # Weights and cases are no JSON (`tests/surfaces/cli`).
     *(f"POST {PREFIX}/models{name}" for name in ("", "/evaluations", "/{weights}/activate")),
-    # Arrays of proofs, and an answer that needs the scopes of both rooms (`tests/node`).
-    f"GET {PREFIX}/telemetry/{{telemetry_id}}/proof",
+    # An answer that needs the scopes of both rooms (`tests/node`).
     f"POST {PREFIX}/telemetry/answers",
     # Where people are asked about a claim (`test_truth_votes`), a state is final, evidence or an engine is there.
     f"GET {PREFIX}/states/{{key}}/question",
