@@ -90,7 +90,13 @@ def test_an_answer_waits_no_longer_than_its_ticket(grace: int, after: int, kind:
 
 def test_kinds_that_something_outside_acts_on_at_once_cannot_be_undone() -> None:
     """And none is answered in bulk that cannot be undone."""
-    fixed = {TicketKind.ATTESTATION, TicketKind.VALIDATION, TicketKind.ROOT_CAUSE, TicketKind.RESTORE}
+    fixed = {
+        TicketKind.ATTESTATION,
+        TicketKind.VALIDATION,
+        TicketKind.ROOT_CAUSE,
+        TicketKind.RESTORE,
+        TicketKind.EFFECT,
+    }
     assert {kind for kind, rule in KIND_RULES.items() if not rule.undoable} == fixed
     assert all(rule.undoable for rule in KIND_RULES.values() if rule.bulk)
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from assay.kernel.digest import ZERO_DIGEST
 from assay.review.answer import UnsignedAnswer
 from assay.review.errors import NotByRoomError, UnknownChoiceError
-from assay.review.kind import OnExpiry, TicketKind
+from assay.review.kind import KIND_RULES, OnExpiry, TicketKind
 from assay.review.settle import SettlementState, Tally, conclude, settle, withdraw
 from assay.review.ticket import Ticket
 from tests.identity.people import NOON, later
@@ -47,9 +47,7 @@ def test_one_person_twice_is_one_person() -> None:
     assert settle(TWO, turned, at=later(minutes=9)).is_open
 
 
-@pytest.mark.parametrize(
-    "kind", [kind for kind in TicketKind if kind not in (TicketKind.VALIDATION, TicketKind.ROOT_CAUSE)]
-)
+@pytest.mark.parametrize("kind", [kind for kind, rule in KIND_RULES.items() if rule.veto])
 def test_one_rejection_decides_where_the_kind_has_a_veto(kind: TicketKind) -> None:
     """Among any number of approvals that have not yet reached the quorum."""
     ticket = make_ticket(kind=kind, quorum=3)

@@ -48,16 +48,24 @@ _STREAMS = {"/api/v1/events", "/api/v2/pramana/sense/events", "/api/v2/forja/fle
 _OWN_NAMES = {
     *(("PUT", "/api/v1/desk/views/{name}"), ("DELETE", "/api/v1/desk/views/{name}")),
     ("POST", "/api/v1/services/{service_id}/keys"),
+    # Under any name there is a switch of the caller's own tenant, which has not fired.
+    *(("GET", "/api/v1/services/{service_id}/switch"), ("POST", "/api/v1/services/{service_id}/firings")),
     # Signals name agents that need not be known, and go into the caller's own log.
     *(("POST", "/api/v1/agents/{agent_id}/roles"), ("POST", "/api/v1/agents/{agent_id}/endorsements")),
     ("POST", "/api/v1/states/{key}/disputes"),
 }
-# Nobody is asked anything about that key now.
-_UNASKED = {"/api/v1/states/{key}/question"}
+# Nobody is asked anything about that key now, the ticket is about a bundle, and no model of the tests writes receipts.
+_UNASKED = {
+    "/api/v1/states/{key}/question",
+    "/api/v1/tickets/{ticket_id}/verdict",
+    "/api/v1/verdicts/{sequence}/receipt",
+}
 # No secret of a tenant: open to everybody, without a credential.
 _OPEN = {
     # Says the same of every name.
     "/api/v2/pramana/state/{entity_id}",
+    # The weights that ship with the node, which every tenant's records are judged by.
+    *("/api/v1/models/{weights}", "/api/v1/models/{weights}/activate"),
     # The registry of the services of the node's own tenant (Forja): for everybody who looks for a service.
     *("/api/v2/forja/services/{service_id}", "/api/v2/forja/services/{service_id}/explain"),
 }
@@ -152,7 +160,20 @@ def _make(whole: Whole) -> dict[str, str]:
     sign_checkpoint(whole.tools, TENANT, at=whole.clock.now())
     webhook = whole.post("/api/v1/webhooks", {"url": "https://example.org/7001"}, "omar").json()["webhook"]
     whole.post("/api/v1/peers", {"peer": "harbour", "rules": [], "strands": []})
+    graph = whole.get("/api/v1/graphs/active").json()
+    kept = whole.post("/api/v1/evidence", b"secret 7001", "agent", content_type="application/octet-stream").json()
+    call = '{"arguments":{"id":7001},"audience":"ai:surveyor","tool":"delete_record"}'
+    published = {**whole.bundle(7001, RiskTier.MODIFY), "tool_arguments": [call]}
+    gated = whole.post("/api/v1/claims", published, "agent").json()
+    permit = whole.post("/api/v1/permits", {"bundle_hash": gated["bundle_hash"]}, "agent").json()["permit"]
     return {
+        "after": graph["document_hash"],
+        "graph": graph["document_hash"],
+        "before": graph["document_hash"],
+        "content_hash": graph["content_hash"],
+        "evidence_hash": kept["evidence_hash"],
+        "permit_id": permit["permit_id"],
+        "transcript_ref": judged["verdicts"][0]["envelope"]["transcript_ref"],
         "level": "0",
         "place": f"000.p/{head}",
         "sequence": str(judged["verdicts"][0]["sequence_number"]),
@@ -172,7 +193,7 @@ def _make(whole: Whole) -> dict[str, str]:
         "observation_hash": observed["observation_hash"],
         "policy_id": "flow_v1",
         "telemetry_id": "t-7001",
-        "document_hash": whole.get("/api/v1/graphs/active").json()["document_hash"],
+        "document_hash": graph["document_hash"],
         "key_id": _announce(whole),
         "prefix": whole.get("/api/v1/keys?principal_id=service:sensor").json()["items"][0]["prefix"],
         "service_id": _SERVICE,
@@ -210,7 +231,7 @@ def _with_id(two: _Two, *methods: str) -> list[tuple[str, str]]:
 def test_every_name_in_a_path_has_a_thing(two: _Two) -> None:
     """A new route with another kind of name has to be given one here, or a reason why not."""
     named = {name for _, path in _with_id(two) for name in _NAMES.findall(path)}
-    assert named <= two.things.keys()
+    assert named <= two.things.keys(), sorted(named - two.things.keys())
     assert {path for _, path in two.operations()} >= _OPEN
 
 

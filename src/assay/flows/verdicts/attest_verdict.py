@@ -11,6 +11,7 @@ from msgspec import Meta, Raw, Struct
 from msgspec.structs import replace
 
 from assay.flows.errors.verdicts import NotHeldError
+from assay.flows.known import get_ticket
 from assay.flows.request import Option, Request
 from assay.flows.review.answer_review import Answered, answer_review
 from assay.flows.review.settle_review import FollowUps
@@ -149,9 +150,9 @@ def prepare_token(tools: Tools, caller: Caller, ticket_id: TicketId, *, key_id: 
     tenant_id = caller.tenant_id
 
     def work(unit: Unit) -> tuple[Ticket, ReadEntry]:
-        ticket = unit.review.find_ticket(tenant_id, ticket_id)
+        ticket = get_ticket(unit, tenant_id, ticket_id)
         row = unit.verdicts.find_by_ticket(tenant_id, ticket_id)
-        if ticket is None or row is None:
+        if row is None:
             raise NotHeldError(f"expected the ticket of a held verdict, got `{ticket_id}`")
         return ticket, get_verdict_entry(unit, tenant_id, row.sequence_number)
 

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct, field
 
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.verdicts import NotHeldError
+from assay.flows.known import get_ticket
 from assay.flows.request import NEWEST, Moment, Option, Page, Paged, Request, cut, parse_moment, read_number
 from assay.flows.tools import Tools
 from assay.flows.verdicts.verdict_rows import ForgedRowError, JudgedEntry, vouch_row
@@ -299,6 +300,7 @@ def show_ticket_verdict(tools: Tools, tenant_id: TenantId, ticket_id: TicketId) 
     """What the question on a held verdict came to by now; `verdict.not_held` where it asks about none."""
 
     def look(unit: Unit) -> RuleVerdict:
+        get_ticket(unit, tenant_id, ticket_id)
         row = unit.verdicts.find_by_ticket(tenant_id, ticket_id)
         if row is None:
             raise NotHeldError(f"expected the ticket of a held verdict, got `{ticket_id}`")
