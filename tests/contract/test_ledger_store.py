@@ -50,12 +50,12 @@ def test_the_newest_checkpoint_counts_and_older_ones_are_found_by_size(database:
 
 def test_the_newest_entry_of_a_kind_is_found_by_its_own_index(database: Database) -> None:
     """Of the tenant alone, among stored entries; a kind that has none has no newest."""
-    for kind in (EntryKind.CLAIMS_POLICY, EntryKind.NOTE, EntryKind.CLAIMS_POLICY, EntryKind.NOTE):
+    for kind in (EntryKind.GRAPH_ACTIVATED, EntryKind.NOTE, EntryKind.GRAPH_ACTIVATED, EntryKind.NOTE):
         database.append(draft_entry(ACME, kind, {}, at=AT))
-    database.append(draft_entry(GLOBEX, EntryKind.GRAPH_ACTIVATED, {}, at=AT))
+    database.append(draft_entry(GLOBEX, EntryKind.MODEL_ACTIVATED, {}, at=AT))
 
     def look(unit: Unit) -> list[int | None]:
-        kinds = (EntryKind.CLAIMS_POLICY, EntryKind.GRAPH_ACTIVATED, EntryKind.MODEL_ACTIVATED)
+        kinds = (EntryKind.GRAPH_ACTIVATED, EntryKind.MODEL_ACTIVATED, EntryKind.CLAIMS_POLICY)
         return [unit.ledger.find_latest(tenant_id, kind) for tenant_id in (ACME, GLOBEX) for kind in kinds]
 
     assert database.read(look) == [3, None, None, None, 1, None]

@@ -33,7 +33,7 @@ _UNPROVEN = {
     ("chain", "epoch"): "nothing: it fences writers, who claim the chain anew",
     ("chain", "holder"): "nothing: it names the writer for people",
     ("key_fact", "position"): "nothing: keys are trusted whatever the order of their facts",
-    ("checkpoint", "number"): "nothing: the newest one is compared with the checkpoint outside the database",
+    ("checkpoint", "number"): "nothing: the checkpoint outside the database binds the node whatever the order inside",
 }
 # Columns of rows of version 0.1.0 whose entries do not record them; rows of this version are compared in full.
 _OF_OLD_ENTRIES = {

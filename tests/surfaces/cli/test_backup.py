@@ -54,6 +54,7 @@ def test_without_keys_the_restore_says_which_are_missing(used: Path, tmp_path: P
         "keys/review.key",
         "keys/transcript.key",
         "keys/truth.key",
+        "keys/credentials.key",
     ]
     assert "use --trust" in restored.err
 
