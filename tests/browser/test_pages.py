@@ -189,7 +189,7 @@ def test_a_decision_begins_with_whether_one_may_act_on_it(signed_in: SignIn) -> 
         expect(page.locator("#overall")).to_contain_text(words)
         expect(page.locator("main time").first).to_have_text(re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$"))
     page.goto("/console/claims?agent=ai:nobody")
-    expect(page.get_by_text("No bundle of this agent was received.")).to_be_visible()
+    expect(page.get_by_text("No such bundle was received.")).to_be_visible()
     page.get_by_label("Agent").fill("ai:surveyor")
     page.get_by_role("button", name="Filter").click()
     page.locator("#rows tbody tr", has_text="PUBLISH").get_by_role("link").first.click()

@@ -6,9 +6,14 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from playwright.sync_api import Page, expect
 
+from assay.delivery.annotate import Annotation
+from assay.delivery.level import Level
+from assay.delivery.strand import StrandReport
+from assay.facts.delivery import AnswerDelivered
 from assay.flows.delivery.answers import OUTPUT_ATTACHMENT
 from assay.flows.ledger.append_record import append_record
 from assay.flows.ledger.check_proof import check_proof
@@ -19,6 +24,7 @@ from assay.kernel.bundle import Attachment, Bundle, parse_bundle, render_bundle
 from assay.kernel.check_bundle import check_bundle
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
+from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.kernel.json_text import JsonValue
 from assay.kernel.key import parse_anchors
@@ -174,11 +180,46 @@ def test_only_the_output_that_the_entry_names_passes_for_it(page: Page, scene: S
 
 def _with_output(scene: Served, kind: EntryKind, said: bytes, shown: bytes) -> bytes:
     """A proof of an entry about what was said, with what is shown as the output."""
-    draft = draft_entry(TENANT, kind, {"output_hash": digest_of(said)}, at=scene.tools.clock.now())
+    at = scene.tools.clock.now()
+    body = _answer_body(said, shown, at) if kind is EntryKind.ANSWER_DELIVERED else {"output_hash": digest_of(said)}
+    draft = draft_entry(TENANT, kind, body, at=at)
     number = scene.tools.database.write(lambda unit: unit.record(draft)).sequence_number
     scene.checkpoint()
     attached = Attachment(kind=OUTPUT_ATTACHMENT, name="a.json", sha256=digest_of(shown), content=shown)
     return render_bundle(prove_record(scene.tools, TENANT, number, attachments=(attached,)))
+
+
+def _answer_body(said: bytes, shown: bytes, at: Instant) -> dict[str, JsonValue]:
+    """The whole body of an entry about an answer, of which the proof reads the hash of the output."""
+    annotation = Annotation(
+        authenticity_level=Level.UNVERIFIED,
+        disclosure="",
+        human_review_required=False,
+        strands_present=(),
+        strands_missing=(),
+        answer_id=f"ans_{digest_of(said + shown)[-32:]}",
+        query_type="vessel.ukc-status",
+        service="bridge",
+        rules=(),
+        output_hash=digest_of(said),
+        answered_at=at,
+    )
+    body = AnswerDelivered(
+        asked_by=PrincipalId("user:ada"),
+        session_id=None,
+        answerer="bridge",
+        question_hash=digest_of(b"{}"),
+        output_hash=digest_of(said),
+        record_hash=digest_of(said + shown),
+        level=annotation.authenticity_level,
+        strands=StrandReport(results=()),
+        shortfall=None,
+        delivered=annotation,
+        # Asked for again: such an entry adds no row, which would need the record of the answer.
+        resumed=True,
+    )
+    told: dict[str, JsonValue] = msgspec.to_builtins(body)
+    return told
 
 
 def test_nobody_is_trusted_who_was_not_named(page: Page, proof: bytes) -> None:

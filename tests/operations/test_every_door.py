@@ -36,7 +36,7 @@ from assay.surfaces.client import Client
 from assay.surfaces.client.render import render_call
 from assay.surfaces.http.app import create_app
 from assay.surfaces.mcp.call import Toolbox
-from assay.wiring import load_config, open_node
+from assay.wiring import open_models, open_node
 from tests.acting import add_principal, caller_of, issue_api_key, log_in
 from tests.flows._people import quick_passwords
 from tests.surfaces.http.served import ACME, make_node, serving
@@ -49,6 +49,12 @@ _CALLERS = ("nobody", "narrow", *_ROLES, "omar", "ada")
 # A session that is ended answers nothing any more, and whether a login waits depends on the address: tested apart.
 _APART = {"session.end", "session.start"}
 _SAMPLES: dict[Any, object] = {str: "x", int: 1, bool: False, float: 0.5, datetime: "2026-01-07T12:00:00Z"}
+# By what the description of a text says: a format or a pattern.
+_DESCRIBED = {
+    "principal-id": "service:subject",
+    "^sha256:": f"sha256:{'0' * 64}",
+    "date-time": "2026-01-07T12:00:00Z",
+}
 _OPERATIONS = [
     one for one in TABLE if one.route is not None and not isinstance(one, Bulk | Stream) and one.name not in _APART
 ]
@@ -146,8 +152,19 @@ def _prepared(home: Path) -> dict[str, str]:
 
 
 @contextmanager
+def _served(home: Path) -> Iterator[tuple[Tools, TestClient[Any]]]:
+    """An application with the engines that `assay serve` gives it."""
+    with (
+        open_node(home) as (tools, config),
+        open_models(home, config) as models,
+        TestClient(create_app(tools, config, models.engines), base_url=_URL) as client,
+    ):
+        yield tools, client
+
+
+@contextmanager
 def _http(home: Path, _folder: Path) -> Iterator[Door]:
-    with open_node(home) as (tools, _), TestClient(create_app(tools, load_config(home)), base_url=_URL) as client:
+    with _served(home) as (tools, client):
 
         def ask(operation: Operation, given: dict[str, Any], credential: str) -> Any:  # noqa: ANN401 - a result
             call = render_call(operation, parse_request(operation, given))
@@ -165,7 +182,7 @@ def _http(home: Path, _folder: Path) -> Iterator[Door]:
 
 @contextmanager
 def _client(home: Path, _folder: Path) -> Iterator[Door]:
-    with open_node(home) as (tools, _), TestClient(create_app(tools, load_config(home)), base_url=_URL) as http:
+    with _served(home) as (tools, http):
 
         def ask(operation: Operation, given: dict[str, Any], credential: str) -> Any:  # noqa: ANN401 - a result
             client = Client(_URL, key=credential, http=http, retries=0)
@@ -245,10 +262,9 @@ def _given(operation: Operation) -> dict[str, Any]:
 
 def _sample(kind: Any) -> Any:  # noqa: ANN401, PLR0911 - of any type; one return for each form of type
     described = str(getattr(kind, "__metadata__", ""))
-    if "principal-id" in described:
-        return "service:subject"
-    if "date-time" in described:
-        return "2026-01-07T12:00:00Z"
+    for part, sample in _DESCRIBED.items():
+        if part in described:
+            return sample
     if hasattr(kind, "__metadata__"):
         return _sample(kind.__origin__)
     if hasattr(kind, "__supertype__"):

@@ -11,6 +11,7 @@ import msgspec
 from assay.flows.identity.authenticate import authenticate
 from assay.flows.request import BulkLine, Content
 from assay.flows.tools import Tools
+from assay.flows.verdicts.graphs_in_use import has_graph_in_use
 from assay.identity.caller import Caller, local_caller
 from assay.kernel.errors import Error
 from assay.kernel.trace import TRACE_BYTES, TraceId, new_trace
@@ -56,10 +57,10 @@ class ActingNode(Calls):
         node = self._node
         if operation.writes and node.read_only:
             raise ReadOnlyNodeError("expected a node that is open for writing, got one that is only read")
-        dispatcher, caller = (
-            replace(node.dispatcher, tools=tools_for(node, operation)),
-            caller_of(node, self._credential),
-        )
+        caller = caller_of(node, self._credential)
+        # Before a model is opened: who may not ask is told so, and no model is opened for them.
+        node.dispatcher.permit(operation, caller)
+        dispatcher = replace(node.dispatcher, tools=tools_for(node, operation))
         outcome = dispatcher(operation, caller, request, key=key)
         if operation.then is not None:
             operation.then(dispatcher.tools, caller)
@@ -124,7 +125,11 @@ def caller_of(node: "OpenedNode", credential: str | None) -> Caller:
 
 def tools_for(node: "OpenedNode", operation: Operation) -> Tools:
     """The tools with what the operation uses; models are opened for the first operation that needs them."""
-    tools = node.judging_tools() if {"judge", "any_judge"} & set(operation.uses) else node.tools
+    tools = node.tools
+    if "judge" in operation.uses:
+        tools = node.judging_tools(may_wait=not has_graph_in_use(tools))
+    elif "any_judge" in operation.uses:
+        tools = node.judging_tools(may_wait=True)
     if node.read_only:
         tools = replace(tools, marks=_Unmarked(tools.marks))
     if "engines" in operation.uses:

@@ -112,9 +112,19 @@ class OpenedNode:
                 self._dispatcher = make_dispatcher(self.tools)
             return self._dispatcher
 
-    def judging_tools(self) -> Tools:
-        """The tools with the model that judges, opened for the first operation that needs it."""
-        return self._reasoning()
+    def judging_tools(self, *, may_wait: bool) -> Tools:
+        """The tools with the model that judges, opened for the first operation that needs it.
+
+        Strict mode refuses to open it while a check of SKI 6.2 is unmet, unless that `may_wait`, as in a server without
+        a graph: then each record is refused until the checks are met.
+        """
+        with self._lock:
+            if self._judging is None:
+                opened = open_evaluation(self.folder, self._config, self.tools, may_wait=may_wait)
+                evaluation = self._stack.enter_context(opened)
+                self._unmet = tuple(one for one in evaluation.findings if not one.is_met)
+                self._judging = evaluation.tools
+            return self._judging
 
     def answering_tools(self) -> Tools:
         """The tools with the answerers; from the first question on, none is added."""
@@ -176,19 +186,6 @@ class OpenedNode:
             raise NodeClosedError(f"expected an open node, got `{self.folder}`, which was closed")
         if self._asking is not None:
             raise FrozenTableError(f"expected {what} before the first question, got one after it")
-
-    def _reasoning(self) -> Tools:
-        """The tools with the model that judges, which is opened for the first journey that needs it."""
-        with self._lock:
-            if self._judging is None:
-                evaluation = self._stack.enter_context(open_evaluation(self.folder, self._config, self.tools))
-                self._unmet = tuple(one for one in evaluation.findings if not one.is_met)
-                self._judging = evaluation.tools
-            return self._judging
-
-    def _handling(self) -> Tools:
-        """Both: what judges, and who answers."""
-        return replace(self._reasoning(), delivery=self._answering().delivery)
 
     def _general(self) -> Models:
         with self._lock:

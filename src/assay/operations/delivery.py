@@ -25,6 +25,7 @@ from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole
 from assay.operations.kinds import SIGNED_IN, Bulk, Change, Listing, Operation, Read, needs, no_if
 from assay.operations.shown import delivery as shown
+from assay.operations.shown.claims import json_text
 
 SEE = needs("pramana:read", *SEE_ALL)
 SEE_OWN = needs("pramana:read")
@@ -212,6 +213,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET /answers/{answer_id}/claims",
         needs=SEE_OWN,
         command="answers claims",
+        shows=json_text,
     ),
     Read(
         "answer.prove",

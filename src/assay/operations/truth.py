@@ -284,7 +284,7 @@ OPERATIONS: tuple[Operation, ...] = (
         votes.prepare_vote,
         "POST /votes/prepare",
         needs=PREPARE_VOTE,
-        example={"truthkey": _KEY, "vote_type": "ratify", "seen": "sha256:" + "0" * 64},
+        example={"truthkey": _KEY, "vote_type": "RATIFY", "seen": _SEEN},
     ),
     Change(
         "window.change",

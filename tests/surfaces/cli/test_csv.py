@@ -5,17 +5,19 @@ import inspect
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
 
+import assay
 from assay.operations.kinds import Listing
 from assay.operations.table import TABLE
 from assay.surfaces.cli.main import cli
 from assay.surfaces.cli.output import ListCommand
 from tests.flows._people import quick_passwords
-from tests.node._home import Home, copied
+from tests.node._home import Home, copied, report
 from tests.surfaces.cli.running import ask
 
 
@@ -56,14 +58,19 @@ def test_every_command_that_lists_has_csv_and_no_other() -> None:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("assay.wiring.Argon2Passwords", quick_passwords)
-        yield copied(Path(tmp_path_factory.mktemp("listed")))
+        found = copied(Path(tmp_path_factory.mktemp("listed")))
+        with assay.open(found.folder) as node:
+            seen = node.acting(found.keys["gateway"]).observe(report("user:ada"))
+            node.compile_state(seen.truthkey)
+        yield replace(found, keys={**found.keys, "truthkey": seen.truthkey})
 
 
-# What must be named to list it.
+# What must be named to list it; `truthkey` is that of the observation in the folder.
 _ARGUMENTS = {
     ("principal", "key", "list"): ["user:olga"],
     ("principal", "tier", "list"): ["user:olga"],
     ("ledger", "search"): ["kind=note"],
+    ("truth", "history"): ["{truthkey}"],
     ("service", "keys"): None,
     ("webhook", "dead"): None,
     ("rules", "session"): None,
@@ -77,7 +84,8 @@ _SESSIONS = {("review", "view", "list"), ("review", "progress")}
 @pytest.mark.parametrize("names", [one for one in _LISTS if _ARGUMENTS.get(one, []) is not None], ids=" ".join)
 def test_its_rows_are_those_of_json(home: Home, names: tuple[str, ...]) -> None:
     session = ["--session", home.keys["rita"]] if names in _SESSIONS else []
-    arguments = ["--home", str(home.folder), *names, *(_ARGUMENTS.get(names) or []), *session]
+    named = [one.format_map(home.keys) for one in _ARGUMENTS.get(names) or []]
+    arguments = ["--home", str(home.folder), *names, *named, *session]
     told, listed = ask(*arguments, "--csv"), ask(*arguments, "--json")
     assert (told.code, listed.code) == (0, 0), told.out + told.err
     rows = list(csv.DictReader(io.StringIO(told.out, newline="")))

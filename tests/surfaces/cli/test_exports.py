@@ -127,19 +127,24 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]
     return home.folder, {"answer": answer.answer_id, "verdict": judged.telemetry_id, "state": seen.truthkey}
 
 
+_EXPORTS = {
+    "answer": ("answers", "claims"),
+    "verdict": ("claims", "export", "verdict"),
+    "state": ("claims", "export", "state"),
+}
+
+
 @pytest.mark.parametrize(("what", "kind"), [("answer", "INFERENCE"), ("verdict", "INFERENCE"), ("state", "FACT")])
 def test_what_the_node_said_is_written_as_claims_that_any_gate_reads(
-    said: tuple[Path, dict[str, str]], tmp_path: Path, what: str, kind: str
+    said: tuple[Path, dict[str, str]], what: str, kind: str
 ) -> None:
     home, names = said
-    output = tmp_path / "claims.json"
-    written = ask("--home", home, "claims", "export", what, names[what], "--output", output, "--json")
-    assert (written.code, written.json["output"]) == (0, str(output))
-    document = output.read_bytes()
-    assert {one["claim_type"] for one in json.loads(document)["claims"]} == {kind}
-    assert check_bundle(document, reading=Reading.STRICT).problems == ()
-    assert ask("--home", home, "claims", "export", what, names[what]).json["claims"][0]["claim_type"] == kind
-    assert ask("--home", home, "claims", "export", what, "nothing", "--json").code == 1
+    for form in ((), ("--json",)):
+        written = ask("--home", home, *_EXPORTS[what], names[what], *form)
+        assert written.code == 0
+        assert {one["claim_type"] for one in written.json["claims"]} == {kind}
+        assert check_bundle(written.out.encode(), reading=Reading.STRICT).problems == ()
+    assert ask("--home", home, *_EXPORTS[what], "nothing", "--json").code == 1
 
 
 def test_an_answer_is_proven_with_its_output_and_no_other_output_passes(

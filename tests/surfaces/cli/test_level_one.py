@@ -54,8 +54,8 @@ def test_the_node_is_strict_its_graph_signed_its_ledger_append_only_and_it_says_
     assert document["mode"] == "strict"
     assert [one["is_met"] for one in document["findings"]] == [True] * 5
     assert document.keys() >= ATTESTED
-    (flag,) = shell.done("verdict", "list", "--verdict", "FLAG")
-    assert document["kg_version_hash"] == flag["kg_version_hash"]
+    (flag,) = shell.items("verdict", "list", "--verdict", "FLAG")
+    assert document["kg_version_hash"] == flag["outcome"]["envelope"]["model_provenance"]["kg_version_hash"]
     assert shell("ledger", "verify", "--full").code == 0
     with (
         sqlite3.connect(shell.shell.home / "assay.db") as connection,
