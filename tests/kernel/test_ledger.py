@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from assay.kernel.canonical import MAX_DEPTH, canonicalize, canonicalize_exact
 from assay.kernel.commitment import Disclosure
 from assay.kernel.digest import ZERO_DIGEST, digest_of
-from assay.kernel.entry import Entry, MalformedEntryError, parse_entry
+from assay.kernel.entry import Entry, MalformedEntryError, parse_entry, read_entry
 from assay.kernel.errors import CanonicalError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -257,3 +257,11 @@ def test_another_text_is_not_an_entry(text: bytes, why: str) -> None:
     """Every refusal says what was expected; nothing is repaired."""
     with pytest.raises(MalformedEntryError, match=why):
         parse_entry(text)
+
+
+def test_an_entry_whose_hash_was_compared_is_read_as_the_strict_reader_reads_it() -> None:
+    text = link_of(draft_entry(TENANT, EntryKind.NOTE, {"text": "seen"}, at=AT)).text
+    assert read_entry(text) == parse_entry(text)
+    for other in (b"", b"{}", b"[]", text[:-1], text.replace(b'"note"', b'"n\xffte"')):
+        with pytest.raises(MalformedEntryError):
+            read_entry(other)

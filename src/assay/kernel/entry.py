@@ -63,7 +63,7 @@ def read_entry(text: bytes) -> Entry:
     """Read a text that was compared with the hash of a stored entry: its form was checked when it was appended."""
     try:
         return msgspec.json.decode(text, type=Entry)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise MalformedEntryError(f"expected a ledger entry, got: {error}") from error
 
 
