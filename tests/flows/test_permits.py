@@ -1,5 +1,6 @@
 """Permits on a real node: what was published is permitted, one claimer gets it, unknown effects reach people."""
 
+import dataclasses
 from base64 import urlsafe_b64decode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -7,9 +8,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 
 from assay.adapters.clock import SystemClock
+from assay.adapters.keyfile import KeyFileSigner
 from assay.adapters.postgres.provision import provision
 from assay.claims.bundle import Decision
 from assay.flows.errors import NotFoundError
@@ -240,6 +243,18 @@ def test_an_expired_or_failed_permit_may_be_followed_by_another(place: ClaimsDes
     assert tool.claim(third, at=tool.later(24)).state is PermitState.CLAIMED
     with pytest.raises(PermitUsedError):
         tool.issue(at=tool.later(25))
+
+
+def test_a_permit_of_an_earlier_review_key_is_claimed_or_revoked_but_not_rendered_again(place: ClaimsDesk) -> None:
+    tool = Tool(place)
+    signed = tool.issue()
+    rotated = dataclasses.replace(place.tools, review_signer=KeyFileSigner(Ed25519PrivateKey.generate()))
+    request = IssuePermit(bundle_hash=tool.gated.bundle_hash)
+    with pytest.raises(PermitUsedError, match="earlier review key"):
+        issue_permit(rotated, tool.caller(), request)
+    assert tool.issue() == signed
+    revoke_permit(place.tools, tool.caller(), RevokePermit(permit_id=signed.permit.permit_id, reason="rotated"))
+    assert issue_permit(rotated, tool.caller(), request).value.permit.permit_id != signed.permit.permit_id
 
 
 def test_an_approval_is_about_now(place: ClaimsDesk) -> None:

@@ -207,9 +207,8 @@ def _issue(unit: Unit, tools: Tools, caller: Caller, wanted: Digest, seconds: in
     for history in _of_bundle(unit, tenant_id, wanted):
         state = history.state(at)
         if state is PermitState.ISSUED:
-            signer = tools.review_signer
-            if history.issued.key_id == signer.key_id:
-                return Done(value=_signed(tools, history.permit, history.issued.sequence_number), is_new=False)
+            _require_same_key(tools, history)
+            return Done(value=_signed(tools, history.permit, history.issued.sequence_number), is_new=False)
         _require_retry(history, state)
     permit_id, nonce = permit_names(tools.entropy.token(PERMIT_ENTROPY_BYTES))
     issued_at = whole_second(at)
@@ -424,6 +423,13 @@ def _published_call(unit: Unit, caller: Caller, wanted: Digest) -> ToolCall:
 def _outcome(unit: Unit, tenant_id: TenantId, wanted: Digest) -> Outcome | None:
     decisions = asked_of(unit, tenant_id, wanted)
     return decisions[-1].outcome if decisions else None
+
+
+def _require_same_key(tools: Tools, history: _History) -> None:
+    """A permit is rendered again by the key that signed it; after a rotation its first rendering is the only one."""
+    if history.issued.key_id != tools.review_signer.key_id:
+        name = history.issued.permit_id
+        raise PermitUsedError(f"`{name}` was signed by an earlier review key: claim it, or revoke it and ask again")
 
 
 def _require_retry(history: _History, state: PermitState) -> None:
