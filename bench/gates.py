@@ -134,7 +134,7 @@ def _backtest_rate() -> tuple[float, float]:
             outcome=outcome,
             left_out=0,
             gates=gate_bundles(bundle, outcome, node_agent=CLAIMS_SERVICE),
-            facts=facts_on_record(bundle, facts, [report]),
+            facts=facts_on_record(bundle, facts, [report], DEFAULT_POLICY),
         )
         row = received_row(
             bundle, BundleContext(), submitted_by=PrincipalId("ai:surveyor"), thread=None, resumes=None, at=now

@@ -3,11 +3,10 @@
 import importlib
 import pkgutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import assay
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Code, Error, codes_of
 
 # Run as a file, Python looks for modules in `tools` alone.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -41,17 +40,16 @@ def import_everything() -> None:
             importlib.import_module(module.name)
 
 
-def find_errors(root: type[Error] = Error) -> Iterator[type[Error]]:
-    """All subclasses of the root that are ours, at any depth."""
-    for child in root.__subclasses__():
-        if child.__module__.startswith("assay."):
-            yield child
-        yield from find_errors(child)
+def find_codes() -> list[Code]:
+    """Every code of the package."""
+    import_everything()
+    return [
+        code for code in codes_of(Error) if code.family.__module__.startswith("assay.") and code.family is not Error
+    ]
 
 
 def render_page() -> str:
-    import_everything()
-    rows = sorted({(error.code, Blame(error.blame), _meaning(error)) for error in find_errors()})
+    rows = sorted({(code.code, code.blame, _meaning(code)) for code in find_codes()})
     parts = [_INTRODUCTION]
     for room, members in by_room(rows, lambda row: room_of_code(row[0])):
         parts.append(f"\n## {room.title}\n\nMore: [{room.page}]({room.page}.md).\n\n{_HEAD}")
@@ -59,9 +57,8 @@ def render_page() -> str:
     return "".join(parts)
 
 
-def _meaning(error: type[Error]) -> str:
-    summary = (error.__doc__ or "").strip().partition("\n")[0]
-    return summary.replace("|", "\\|")
+def _meaning(code: Code) -> str:
+    return code.meaning.strip().partition("\n")[0].replace("|", "\\|")
 
 
 if __name__ == "__main__":

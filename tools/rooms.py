@@ -184,7 +184,7 @@ ROOMS = (
         page="evaluation",
         title="Evaluation",
         clauses=("ski 1", "ski 5", "ski 8"),
-        commands=("evaluate", "verdict", "replay", "receipt", "agreement"),
+        commands=("evaluate", "verdict", "replay", "receipt", "agreement", "health"),
         routes=(
             "/api/health",
             "/api/canary",
@@ -197,6 +197,7 @@ ROOMS = (
             "/api/v1/telemetry-buffers",
             "/api/v1/transcripts",
             "/api/v1/agreement",
+            "/api/v1/health",
         ),
         errors=("attestation", "receipt", "replay", "telemetry", "verdict"),
         beside=("graphs", "verdicts", "sovereignty"),
@@ -245,8 +246,8 @@ ROOMS = (
     Room(
         page="permits",
         title="Permits",
-        commands=("permit",),
-        routes=("/api/v1/permits",),
+        commands=("permit", "mandate"),
+        routes=("/api/v1/permits", "/api/v1/mandates"),
         errors=("guard", "mandate", "permit"),
         beside=("claims",),
     ),
@@ -272,6 +273,7 @@ ROOMS = (
         routes=(
             *("/api/v2/pramana", "/api/v1/answers", "/api/v1/trace", "/api/v1/outcomes", "/api/v1/outcome-sessions"),
             *("/api/v1/rules", "/api/v1/rule-proofs", "/api/v1/rule-recount", "/api/v1/rule-alerts"),
+            *("/api/v1/pramana-state", "/api/v1/pramana-trust"),
             *("/api/v1/reporters", "/api/v1/queries", "/api/v1/shortfalls", "/api/v1/root-causes"),
             *("/api/v1/pairs", "/api/v1/peers"),
         ),
@@ -284,7 +286,7 @@ ROOMS = (
         clauses=("pramana 7.3",),
         commands=("webhook", "emit", "watch"),
         routes=("/api/v1/events", "/api/v1/webhooks", "/api/v2/pramana/sense"),
-        errors=("events", "webhook"),
+        errors=("events",),
     ),
     Room(
         page="registry",

@@ -83,7 +83,9 @@ _WORDS = {str: "text", int: "whole number", float: "number", bool: "`true` or `f
 def render_page() -> str:
     aliases = [f"| `{variable}` | `{'.'.join(place)}` |" for variable, place in ALIASES.items()]
     others = [f"| `{variable}` | {words} |" for variable, words in OTHERS.items()]
-    others.append(f"| `{PEER_TOKENS}NAME` | what the peer `NAME` of `[[delivery.peers]]` wants |")
+    others.append(
+        f"| `{PEER_TOKENS}NAME` | what the peer `NAME` of `[[delivery.peers]]` wants; `NAME__TENANT` for others |"
+    )
     opening = _INTRODUCTION + "\n".join(aliases) + "\n" + _OTHERS + "\n".join(others) + "\n" + _SECRETS
     return opening + "".join(_sections(Config, ()))
 

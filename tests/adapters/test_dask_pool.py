@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from distributed import LocalCluster
 
-from assay.adapters.dask_pool import DaskMissingError, DaskPool
+from assay.adapters.dask_pool import DaskPool, DaskUnreachableError
 from assay.adapters.process_pool import InlinePool, ProcessPool
 from assay.flows.truth.compile_all import compile_all
 from assay.flows.truth.compile_job import CompiledJob, CompileJob, compile_partition
 from tests.flows._node import TENANT
 from tests.flows._truth import opened_truth
+from tests.raising import raises
 
 
 @pytest.fixture(scope="module")
@@ -91,5 +92,5 @@ def test_without_the_extra_the_pool_says_what_to_install(monkeypatch: pytest.Mon
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", absent)
-    with pytest.raises(DaskMissingError, match="dask"):
+    with raises(DaskUnreachableError.dask_missing, match="dask"):
         DaskPool("tcp://127.0.0.1:1")

@@ -6,11 +6,12 @@ import msgspec
 import pytest
 
 from assay.adapters.plugins.http import HttpPlugin
-from assay.delivery.errors import InvalidPluginReplyError, PluginScopeError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.plugin import Category, PluginReply, PurvaPaksha, parse_reply
 from assay.delivery.rule import RuleId
 from assay.ports.model import ModelAddressError, ModelError, ModelOversizeError, ModelTimeoutError
 from tests.adapters.test_plugins import _request
+from tests.raising import raises
 from tests.receiver import receiving
 
 
@@ -69,7 +70,7 @@ def test_a_plugin_that_is_late_broken_endless_or_elsewhere_is_an_error() -> None
             HttpPlugin(server.url, seconds=5).infer(request)
     with receiving(answers=[200], reply=b"x" * (2 << 20)) as server, pytest.raises(ModelOversizeError):
         HttpPlugin(server.url, seconds=20).infer(request)
-    with pytest.raises(PluginScopeError):
+    with raises(DeliveryError.plugin_scope):
         parse_reply(_reply("MAR-2"), request)
-    with pytest.raises(InvalidPluginReplyError):
+    with raises(DeliveryError.plugin_reply):
         parse_reply(b"clear", request)

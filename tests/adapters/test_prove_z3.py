@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.adapters.prove_z3 import ProverMissingError, Z3Prover
+from assay.adapters.prove_z3 import Z3Prover
 from assay.kernel.instant import Instant
+from assay.verdicts.errors import GraphError
 from assay.verdicts.graph.conflict import Demand
 from assay.verdicts.graph.constraint import Constraint, constraint_of, is_empty, meet
 from assay.verdicts.graph.node import NodeId
 from assay.verdicts.graph.obligation import Obligation
 from assay.verdicts.graph.validate import validate_graph
+from tests.raising import raises
 from tests.verdicts.graph.graphs import changed, obligation
 
 _DAY = datetime(2024, 1, 1, tzinfo=UTC)
@@ -91,5 +93,5 @@ def test_without_the_extra_the_solver_is_refused_with_a_code(monkeypatch: pytest
         return real(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(ProverMissingError, match="extra `prove`"):
+    with raises(GraphError.prover_missing, match="extra `prove`"):
         Z3Prover()

@@ -1,14 +1,17 @@
 """A service that answers drop by drop, or without end, holds nobody who asks."""
 
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 
 from assay.adapters.outgoing import OutgoingGuard, UnreachableAddressError
 from assay.adapters.service_client import HttpServiceClient
 from assay.kernel.conformance import Fetched
+from tests.receiver import receiving
 
 _TIMEOUT = 0.2
 
@@ -92,8 +95,39 @@ def test_an_address_that_others_chose_is_asked_only_where_it_is_public_or_listed
 )
 def test_an_address_inside_is_refused_with_its_reason(url: str) -> None:
     with pytest.raises(UnreachableAddressError):
-        OutgoingGuard(["127.0.0.0/8"]).find_address(url)
-    assert OutgoingGuard(["10.0.0.0/8"]).find_address("http://[::ffff:10.0.0.1]:80/x") in (
+        OutgoingGuard(["127.0.0.0/8"]).find_target(url)
+    assert OutgoingGuard(["10.0.0.0/8"]).find_target("http://[::ffff:10.0.0.1]:80/x").address in (
         "::ffff:10.0.0.1",
         "10.0.0.1",
     )
+
+
+def test_the_next_checked_address_is_tried_where_the_first_cannot_be_connected_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A name with two addresses, of which a server listens on one."""
+    real = socket.getaddrinfo
+
+    def look_up(host: str, port: int, *args: Any, **more: Any) -> Any:  # noqa: ANN401  as the library has it
+        means = ("127.0.0.2", "127.0.0.1")
+        return (
+            [(2, 1, 6, "", (one, port)) for one in means] if host == "peer.example" else real(host, port, *args, **more)
+        )
+
+    with receiving() as receiver:
+        url = receiver.url.replace("127.0.0.1", "peer.example")
+        with monkeypatch.context() as patch, HttpServiceClient(guard=OutgoingGuard(hosts=["peer.example"])) as client:
+            patch.setattr(socket, "getaddrinfo", look_up)
+            answer = client.request("POST", url, content=b"{}")
+    assert answer is not None
+    assert [one.headers["host"] for one in receiver.received] == [url.split("/")[2]]
+
+
+def test_a_host_that_the_operator_names_may_be_inside_and_never_link_local() -> None:
+    """Metadata services of clouds are at link-local addresses, whatever name leads there."""
+    assert OutgoingGuard(hosts=["10.0.0.1"]).find_target("http://10.0.0.1:80/x").address == "10.0.0.1"
+    for url in ("http://169.254.169.254/latest", "http://[fe80::1]/", "http://[::ffff:169.254.169.254]/"):
+        host = url.removeprefix("http://").partition("/")[0].strip("[]")
+        with pytest.raises(UnreachableAddressError, match="link-local"):
+            OutgoingGuard(hosts=[host]).find_target(url)
+    assert OutgoingGuard(["169.254.0.0/16"]).find_target("http://169.254.169.254/").port == 80

@@ -13,15 +13,16 @@ from msgspec.structs import replace
 from assay.adapters.inference.backend import Request
 from assay.adapters.inference.bounded import BoundedModel
 from assay.adapters.inference.scripted import ScriptedBackend
-from assay.adapters.validators.engines import DuplicateEngineError, NamedEngines
+from assay.adapters.validators.engines import NamedEngines
 from assay.adapters.validators.generalist_prompt import answer_grammar, render_prompt
 from assay.adapters.validators.model_generalist import ModelGeneralist
 from assay.adapters.validators.rules import RuleValidator
 from assay.kernel.errors import Error
 from assay.ports.model import FinishReason, Generation, Model, ModelIdentity, ModelUnavailableError
-from assay.ports.validator import Engines, Question, Validator, ValidatorUnavailableError
+from assay.ports.validator import Engines, Question, Validator, ValidatorError
 from assay.truth.contract import StageName
 from tests.adapters.validating import HASH_A, asked
+from tests.raising import raises
 
 _CHECKS = ("shows_water", "matches_severity")
 
@@ -214,12 +215,12 @@ def test_an_engine_that_is_not_configured_is_unavailable() -> None:
     assert engines.get("rules").name == "rules"
     assert engines.get("local-model").version == "1.0.0"
     assert engines.find("local-vision") is None
-    with pytest.raises(ValidatorUnavailableError) as caught:
+    with raises(ValidatorError.unavailable) as caught:
         engines.get("local-vision")
     assert caught.value.code == "validator.unavailable"
     assert NamedEngines([RuleValidator()]).versions == {"rules": "1.0.0"}
 
 
 def test_two_engines_cannot_share_a_name() -> None:
-    with pytest.raises(DuplicateEngineError):
+    with raises(ValidatorError.duplicate_engine):
         NamedEngines([RuleValidator(), RuleValidator()])

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from assay.adapters.validators.examine import examine_evidence
-from assay.adapters.validators.fingerprint import GRIDS, PixelsFormError, fingerprint_of
+from assay.adapters.validators.fingerprint import GRIDS, fingerprint_of
 from assay.adapters.validators.image_header import read_image_header
-from assay.adapters.validators.picture import PictureError, decode_picture
-from assay.ports.validator import ValidatorUnavailableError
+from assay.adapters.validators.picture import decode_picture
+from assay.ports.validator import ValidatorError
 from assay.truth.contract import SimilarityMethod
-from assay.truth.errors import EvidenceMismatchError
+from assay.truth.errors import TruthError
 from assay.truth.evidence import EvidenceRef
+from tests.raising import raises
 from tests.truth.records import HASH_A
 
 _PHASH, _DHASH, _AHASH = SimilarityMethod.PHASH, SimilarityMethod.DHASH, SimilarityMethod.AHASH
@@ -124,7 +125,7 @@ def test_only_the_methods_own_grid_of_grey_values_has_a_fingerprint(method: Simi
     good = [[0] * columns for _ in range(rows)]
     assert fingerprint_of(HASH_A, method, good).method is method
     for bad in (good[1:], [*good[1:], [0]], [*good[1:], [256] * columns], [*good[1:], [-1] * columns]):
-        with pytest.raises(PixelsFormError) as caught:
+        with raises(ValidatorError.pixels) as caught:
             fingerprint_of(HASH_A, method, bad)
         assert caught.value.code == "validator.pixels"
 
@@ -155,7 +156,7 @@ def _bomb() -> bytes:
 def test_a_bomb_a_stump_and_another_format_are_not_decoded() -> None:
     whole = _saved(_picture(), "PNG")
     for content in (_bomb(), whole[: len(whole) // 2], _saved(_picture(), "GIF"), b"", whole[:30]):
-        with pytest.raises(PictureError) as caught:
+        with raises(ValidatorError.picture) as caught:
             decode_picture(content, _PHASH)
         assert caught.value.code == "validator.picture"
 
@@ -163,7 +164,7 @@ def test_a_bomb_a_stump_and_another_format_are_not_decoded() -> None:
 def test_without_the_extra_pictures_cannot_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     content = _saved(_picture(), "PNG")
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ValidatorUnavailableError) as caught:
+    with raises(ValidatorError.unavailable) as caught:
         decode_picture(content, _PHASH)
     assert caught.value.code == "validator.unavailable"
 
@@ -179,7 +180,7 @@ def test_facts_come_from_the_bytes_of_the_evidence_and_of_nothing_else() -> None
     (mark,) = fact.fingerprints
     assert (mark.sha256, int(mark.bits, 16)) == (fact.sha256, _bits(content, _PHASH))
     assert examine_evidence(_ref(content), content).fingerprints == ()
-    with pytest.raises(EvidenceMismatchError):
+    with raises(TruthError.evidence_mismatch):
         examine_evidence(_ref(content), content + b"x")
 
 

@@ -8,17 +8,10 @@ from msgspec.structs import replace
 
 from assay.adapters.validators.finding import Limits
 from assay.adapters.validators.rules import CHECKS, RuleValidator
-from assay.ports.validator import (
-    EvidenceFact,
-    Judgement,
-    JudgementFormError,
-    Question,
-    UnknownCheckError,
-    UnknownStageError,
-    Validator,
-)
+from assay.ports.validator import EvidenceFact, Judgement, Question, Validator, ValidatorError
 from assay.truth.contract import AiValidationRouting, SimilarityMethod, StageName
 from tests.adapters.validating import HASH_A, HASH_B, asked, at, fact, mark, report, sighting, stage_of
+from tests.raising import raises
 from tests.truth.records import HASH_C, NAMES, contract
 
 
@@ -66,7 +59,7 @@ def test_the_same_question_gets_the_same_answer_in_any_order_of_facts() -> None:
 
 
 def test_a_check_that_rules_do_not_know_gives_no_score() -> None:
-    with pytest.raises(UnknownCheckError) as caught:
+    with raises(ValidatorError.unknown_check) as caught:
         RuleValidator().validate(_with(asked(), "evidence_present", "shows_water"))
     assert caught.value.code == "validator.unknown_check"
     assert "`shows_water`" in str(caught.value)
@@ -74,7 +67,7 @@ def test_a_check_that_rules_do_not_know_gives_no_score() -> None:
 
 def test_a_rung_that_the_contract_does_not_have_cannot_be_asked() -> None:
     question = asked({"claim_type": "ocean.coral_bleaching.v1"}, law="coral_bleaching_v1", stage=StageName.GENERALIST)
-    with pytest.raises(UnknownStageError) as caught:
+    with raises(ValidatorError.unknown_stage) as caught:
         RuleValidator().validate(question)
     assert caught.value.code == "validator.unknown_stage"
 
@@ -88,9 +81,9 @@ def test_other_limits_are_another_version() -> None:
 
 @pytest.mark.parametrize("score", ["1.1", "-0.1", "NaN", "Infinity", "0.1234567"])
 def test_a_score_outside_its_range_is_no_judgement(score: str) -> None:
-    with pytest.raises(JudgementFormError):
+    with raises(ValidatorError.judgement):
         Judgement(score=Decimal(score), failed_checks=(), engine_version="1")
-    with pytest.raises(JudgementFormError):
+    with raises(ValidatorError.judgement):
         Judgement(score=Decimal(1), failed_checks=(), engine_version="1", note="x" * 2001)
 
 

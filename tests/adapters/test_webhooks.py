@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from assay.adapters.outgoing import is_public
-from assay.adapters.webhooks.reach import UnreachableHostError, find_target
+from assay.adapters.outgoing import OutgoingGuard, Target, UnreachableAddressError, is_public
 from assay.adapters.webhooks.sender import HttpWebhookSender
 from tests.receiver import receiving
 
@@ -50,6 +49,10 @@ def _meaning(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[list[
     return left
 
 
+def _target(url: str, *hosts: str) -> Target:
+    return OutgoingGuard(hosts=hosts, needs_https=True).find_target(url)
+
+
 @pytest.mark.parametrize(
     ("url", "means"),
     [
@@ -65,18 +68,18 @@ def test_a_name_that_means_something_inside_is_refused(
 ) -> None:
     """One address inside is enough, and plain http is for hosts that were allowed."""
     _meaning(monkeypatch, means)
-    with pytest.raises(UnreachableHostError):
-        find_target(url)
+    with pytest.raises(UnreachableAddressError):
+        _target(url)
     assert HttpWebhookSender().send(url, b"{}", {}).status is None
 
 
 def test_a_host_that_the_operator_allowed_may_be_inside(monkeypatch: pytest.MonkeyPatch) -> None:
     """By its name, or by name and port; another port is another host then."""
     _meaning(monkeypatch, ["10.0.0.1"])
-    assert find_target("http://hook.example:8080/", allowed=["hook.example"]).address == "10.0.0.1"
-    assert find_target("http://hook.example:8080/", allowed=["hook.example:8080"]).port == 8080
-    with pytest.raises(UnreachableHostError):
-        find_target("http://hook.example:8081/", allowed=["hook.example:8080"])
+    assert _target("http://hook.example:8080/", "hook.example").address == "10.0.0.1"
+    assert _target("http://hook.example:8080/", "hook.example:8080").port == 8080
+    with pytest.raises(UnreachableAddressError):
+        _target("http://hook.example:8081/", "hook.example:8080")
 
 
 def test_a_name_without_an_address_is_no_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:

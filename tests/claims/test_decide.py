@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.claims.bundle import ClaimBundle, ClaimType, Decision, GateName, Recommendation, bundle_hash, render_bundle
 from assay.claims.decide import Outcome, decided_bundle, gate_bundles, gate_document, run_gates
-from assay.claims.errors import GuardianUnavailableError
+from assay.claims.errors import ClaimsError
 from assay.claims.finding import Finding, FindingCode, render_findings, strictest
 from assay.claims.gate import Gate, GateAnswer, GateFacts, standard_gates
 from assay.claims.guardian import BuiltInGuardian, Guardian, Suspect, ThreatReport
@@ -105,7 +105,7 @@ def test_a_guardian_that_cannot_answer_defers() -> None:
         name = "absent"
 
         def examine(self, _suspect: object) -> Any:  # noqa: ANN401  it never answers
-            raise GuardianUnavailableError("expected an answer, got none")
+            raise ClaimsError.guardian_unavailable("expected an answer, got none")
 
     for guardians in ([Absent()], []):
         outcome = run_gates(bundle(), standard_gates(guardians), facts(), DEFAULT_POLICY)
@@ -254,7 +254,7 @@ class _Broken:
     [
         ({"uncertainty": {"method": "semantic_entropy", "value": 0.1, "gate_recommendation": "REFUSE"}},
          BuiltInGuardian(), Decision.REFUSE),
-        ({}, _Broken(GuardianUnavailableError("down")), Decision.DEFER),
+        ({}, _Broken(ClaimsError.guardian_unavailable("down")), Decision.DEFER),
         ({}, _Broken(RuntimeError("a bug")), Decision.REFUSE),
     ],
 )  # fmt: skip

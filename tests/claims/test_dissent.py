@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from assay.claims.bundle import Decision, GateName, Recommendation
 from assay.claims.decide import Outcome, run_gates
-from assay.claims.errors import ScoresError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate.cluster import SampledAnswer
 from assay.claims.estimate.disagree import estimate_disagreement
 from assay.claims.estimate.entropy import estimate_entropy
@@ -19,6 +19,7 @@ from assay.claims.policy import DEFAULT_POLICY, ClaimsPolicy, UncertaintyPolicy,
 from assay.claims.render_policy import render_policy
 from assay.identity.risk import RiskTier
 from tests.claims.making import bundle, claim, facts
+from tests.raising import raises
 
 _WORDS = ("the red house", "a green boat", "one blue train", "nine old maps", "some dry bread")
 
@@ -70,7 +71,7 @@ def test_the_interval_of_a_share_is_that_of_clopper_and_pearson() -> None:
     assert none.high == pytest.approx(1 - 0.025 ** (1 / 5), abs=1e-9)
     one = dissent_of((4, 1))
     assert one.low == pytest.approx(1 - 0.975 ** (1 / 5), abs=1e-9)
-    with pytest.raises(ScoresError):
+    with raises(ClaimsError.scores):
         Dissent(answers=2, outside=2, low=0.0, high=1.0)
 
 

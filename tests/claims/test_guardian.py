@@ -14,11 +14,21 @@ from assay.claims._detect import find_hits
 from assay.claims._fold import folded, text_of
 from assay.claims._hosts import find_odd_hosts
 from assay.claims.bundle import ClaimBundle
-from assay.claims.errors import GuardianUnavailableError
-from assay.claims.guardian import BuiltInGuardian, Suspect, ThreatReport, combined_score, examine_all
+from assay.claims.errors import ClaimsError
+from assay.claims.guardian import (
+    BuiltInGuardian,
+    Suspect,
+    ThreatReport,
+    ThreatSign,
+    combined_score,
+    examine_all,
+    is_leap,
+    worst_report,
+)
 from assay.claims.policy import DEFAULT_POLICY
 from assay.identity.risk import RiskTier
 from tests.claims.making import VECTORS, bundle, claim, items, pointer
+from tests.raising import raises
 
 _BENIGN: list[str] = items("benign")
 _ATTACKS: list[dict[str, str]] = items("attacks")
@@ -294,12 +304,12 @@ def test_all_guardians_are_heard() -> None:
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf"), -0.1, 1.1])
 def test_a_score_that_is_none_counts_as_no_answer(score: float) -> None:
-    with pytest.raises(GuardianUnavailableError):
+    with raises(ClaimsError.guardian_unavailable):
         examine_all((_Saying(score),), Suspect(bundle=bundle()))
 
 
 def test_without_guardians_nobody_looked() -> None:
-    with pytest.raises(GuardianUnavailableError):
+    with raises(ClaimsError.guardian_unavailable):
         examine_all((), Suspect(bundle=bundle()))
 
 
@@ -348,3 +358,16 @@ def test_plain_words_about_such_matters_are_no_alarm(text: str) -> None:
 )
 def test_the_same_words_meant_as_orders_still_are(text: str) -> None:
     assert BuiltInGuardian().examine(Suspect(bundle=bundle(claim(statement=text)))).score > 0.7
+
+
+def test_a_leap_of_tiers_hides_no_other_threat() -> None:
+    """Of two reports above the threshold the one about something else decides, also with the lower score."""
+    leap = ThreatReport(
+        score=0.9, signs=(ThreatSign(kind="tier_hopping", score=0.9, where="session", excerpt="x"),), guardian="a"
+    )
+    other = ThreatReport(score=0.8, signs=(), guardian="b")
+    calm = ThreatReport(score=0.1, signs=(), guardian="c")
+    assert worst_report((leap, other, calm), 0.7) is other
+    assert worst_report((leap, calm), 0.7) is leap
+    assert worst_report((), 0.7) is None
+    assert [is_leap(one) for one in (leap, other)] == [True, False]

@@ -9,6 +9,7 @@ from assay.kernel.instant import Instant
 from assay.ports.access_store import UsedNonce
 from assay.ports.database import Unit
 from tests.contract._kit import AT
+from tests.contract._people import add_signer, end_credential
 from tests.contract._records import ACME, BOB, later, person
 
 __all__ = ["PUBLIC_KEYS", "end_of", "failures", "fill_access", "nonce", "signing_key"]
@@ -39,8 +40,8 @@ def failures(count: int = 1, **length: float) -> Failures:
 
 def fill_access(unit: Unit) -> None:
     """One row at least in every table."""
-    unit.access.add_signing_key(signing_key())
-    unit.access.end_signing_key(end_of(signing_key()))
+    add_signer(unit, signing_key())
+    end_credential(unit, end_of(signing_key()))
     unit.access.use_nonce(nonce())
     unit.access.put_failures(address_subject("192.0.2.1"), failures())
     assert unit.access.signing_keys(ACME, person().id)

@@ -1,61 +1,70 @@
 """Models of tests, with their evaluations and activations."""
 
+from assay.facts.model import activated_entry, added_entry, evaluated_entry
 from assay.kernel.digest import Digest, digest_of
-from assay.kernel.ids import PrincipalId, TicketId
-from assay.kernel.instant import Instant
+from assay.kernel.ids import PrincipalId, TenantId, TicketId
+from assay.kernel.ledger import Draft
+from assay.model.figures import Figures, MarkedCase, count_cases
+from assay.model.manifest import Manifest
+from assay.model.weights import Shape
 from assay.ports.database import Unit
-from assay.ports.model_store import ModelActivation, ModelEvaluation, RegisteredModel
 from tests.contract._kit import AT
 from tests.contract._records import ACME
 
-__all__ = ["CHILD", "SHIPPED", "activated", "evaluated", "fill_models", "model"]
+__all__ = [
+    "CHILD",
+    "OLGA",
+    "RITA",
+    "SEALED",
+    "SHIPPED",
+    "activated",
+    "evaluated",
+    "figures",
+    "fill_models",
+    "manifest",
+    "model",
+]
 
 SHIPPED = digest_of(b"shipped")
 CHILD = digest_of(b"child")
-_OLGA = PrincipalId("user:olga")
+SEALED = digest_of(b"sealed")
+OLGA = PrincipalId("user:olga")
+RITA = PrincipalId("user:rita")
 
 
-def model(
-    weights: Digest = CHILD, *, parent: Digest | None = SHIPPED, entry: int = 1, at: Instant = AT
-) -> RegisteredModel:
-    return RegisteredModel(
-        weight_hash=weights,
+def manifest(weights: Digest = CHILD, parent: Digest | None = SHIPPED) -> Manifest:
+    return Manifest(
         name="assay-judge",
         version="1.0.1",
-        parent_hash=parent,
+        weight_hash=weights,
         size=455499,
-        manifest="{}",
-        by=_OLGA,
-        added_at=at,
-        sequence_number=entry,
+        shape=Shape(vocabulary=512, width=64, layers=2, heads=4, inner=128),
+        parameters=455000,
+        prompt_template_id="judge-1",
+        parent_hash=parent,
     )
 
 
-def evaluated(weights: Digest = CHILD, *, entry: int = 1, cases: int = 2000, figures: str = "{}") -> ModelEvaluation:
-    return ModelEvaluation(
-        sequence_number=entry,
-        weight_hash=weights,
-        cases_hash=digest_of(b"sealed"),
-        cases=cases,
-        figures=figures,
-        by=_OLGA,
-        evaluated_at=AT,
-    )
+def figures(right: int, wrong: int = 0) -> Figures:
+    """Figures with rates that are whole numbers and others that are not."""
+    good = MarkedCase(expected="FLAG", got="FLAG", agreed=True, assertions=(("threshold", True), ("deadline", True)))
+    bad = MarkedCase(expected="FLAG", got="CLEAR", agreed=False, assertions=(("deadline", False),))
+    return count_cases([good] * right + [bad] * wrong)
 
 
-def activated(weights: Digest = CHILD, *, entry: int = 1, ticket: str = "tkt_1") -> ModelActivation:
-    return ModelActivation(
-        sequence_number=entry,
-        weight_hash=weights,
-        before_hash=SHIPPED,
-        ticket_id=TicketId(ticket),
-        by=PrincipalId("user:rita"),
-        activated_at=AT,
-    )
+def model(weights: Digest = CHILD, *, parent: Digest | None = SHIPPED, tenant_id: TenantId = ACME) -> Draft:
+    return added_entry(tenant_id, manifest(weights, parent), by=OLGA, at=AT)
+
+
+def evaluated(weights: Digest = CHILD, found: Figures | None = None) -> Draft:
+    return evaluated_entry(ACME, weights, SEALED, found or figures(2, 1), by=OLGA, at=AT)
+
+
+def activated(weights: Digest = CHILD, *, before: Digest = SHIPPED, ticket: str = "tkt_1") -> Draft:
+    return activated_entry(ACME, weights, before, ticket_id=TicketId(ticket), by=RITA, at=AT)
 
 
 def fill_models(unit: Unit) -> None:
     """One row at least in every table."""
-    unit.models.add_model(ACME, model())
-    unit.models.add_evaluation(ACME, evaluated())
-    unit.models.activate(ACME, activated())
+    for draft in (model(), evaluated(), activated()):
+        unit.record(draft)

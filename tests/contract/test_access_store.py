@@ -1,30 +1,31 @@
 """The door's memory: keys are facts, a nonce is used once, failures are counted and forgotten."""
 
+from assay.identity.signing_key import SigningKeyEnd
 from assay.identity.throttle import account_subject, address_subject
 from assay.ports.database import Database
 from tests.contract._access import PUBLIC_KEYS, end_of, failures, nonce, signing_key
 from tests.contract._kit import refused
+from tests.contract._people import add_signer, end_credential
 from tests.contract._records import ACME, ALICE, BOB, GLOBEX, later
 
 
-def test_a_signing_key_is_registered_once_and_ends_once(database: Database) -> None:
+def test_a_signing_key_is_registered_once_and_ends(database: Database) -> None:
     """For all tenants together: one key proves one principal."""
     first, second = signing_key(0), signing_key(1)
     for one in (first, second):
-        database.write(lambda unit, one=one: unit.access.add_signing_key(one))  # type: ignore[misc]  # bound at once
+        database.write(lambda unit, one=one: add_signer(unit, one))  # type: ignore[misc]  # bound at once
     with refused("store.conflict"):
-        database.write(lambda unit: unit.access.add_signing_key(first))
+        database.write(lambda unit: add_signer(unit, first))
     assert database.read(lambda unit: unit.access.find_signing_key(first.key_id)) == first
-    assert database.read(lambda unit: unit.access.find_signing_key_end(first.key_id)) is None
-    database.write(lambda unit: unit.access.end_signing_key(end_of(first)))
-    with refused("store.conflict"):
-        database.write(lambda unit: unit.access.end_signing_key(end_of(first)))
-    assert database.read(lambda unit: unit.access.find_signing_key_end(first.key_id)) == end_of(first)
+    assert database.read(lambda unit: unit.identity.ends(ACME, [first.key_id], SigningKeyEnd)) == ()
+    database.write(lambda unit: end_credential(unit, end_of(first)))
+    ids = [first.key_id, second.key_id]
+    assert database.read(lambda unit: unit.identity.ends(ACME, ids, SigningKeyEnd)) == (end_of(first),)
 
 
 def test_keys_are_listed_for_their_principal_alone(database: Database) -> None:
     for number in range(len(PUBLIC_KEYS)):
-        database.write(lambda unit, n=number: unit.access.add_signing_key(signing_key(n)))  # type: ignore[misc]  # bound
+        database.write(lambda unit, n=number: add_signer(unit, signing_key(n)))  # type: ignore[misc]  # bound
     found = database.read(lambda unit: unit.access.signing_keys(ACME, ALICE))
     assert found == tuple(sorted((signing_key(0), signing_key(1)), key=lambda one: one.key_id))
     assert database.read(lambda unit: unit.access.signing_keys(ACME, BOB)) == ()

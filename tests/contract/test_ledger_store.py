@@ -52,7 +52,8 @@ def test_the_newest_entry_of_a_kind_is_found_by_its_own_index(database: Database
     """Of the tenant alone, among stored entries; a kind that has none has no newest."""
     for kind in (EntryKind.GRAPH_ACTIVATED, EntryKind.NOTE, EntryKind.GRAPH_ACTIVATED, EntryKind.NOTE):
         database.append(draft_entry(ACME, kind, {}, at=AT))
-    database.append(draft_entry(GLOBEX, EntryKind.MODEL_ACTIVATED, {}, at=AT))
+    activated = draft_entry(GLOBEX, EntryKind.MODEL_ACTIVATED, {}, at=AT)
+    database.write(lambda unit: unit.append(activated))
 
     def look(unit: Unit) -> list[int | None]:
         kinds = (EntryKind.GRAPH_ACTIVATED, EntryKind.MODEL_ACTIVATED, EntryKind.CLAIMS_POLICY)

@@ -7,6 +7,7 @@ import pytest
 
 from assay.ports.database import Database, Unit
 from tests.contract._kit import Kit, refused
+from tests.contract._people import add_person
 from tests.contract._records import ACME, ALICE, GLOBEX, note, person, ticket, transcript
 from tests.contract.test_append import entries_of, verify_chain
 
@@ -18,7 +19,7 @@ class _OwnMistakeError(Exception):
 def _fail_after_writing(unit: Unit) -> Never:
     unit.record(note(99, events=3))
     unit.record(note(99, GLOBEX))
-    unit.identity.add_principal(person(), 1)
+    add_person(unit, person())
     unit.review.add_ticket(ticket())
     unit.transcripts.add(ACME, transcript())
     unit.outbox.confirm(ACME, "reader", 7)
@@ -39,15 +40,14 @@ def _traces(unit: Unit) -> tuple[object, ...]:
 
 def test_a_unit_writes_to_every_store_and_answers(database: Database) -> None:
     def work(unit: Unit) -> str:
+        add_person(unit, person())
         receipt = unit.record(note(1, events=1))
-        unit.identity.add_principal(person(), 1)
-        assert unit.ledger.head(ACME) == (ACME, 1, receipt.entry_hash)
+        assert unit.ledger.head(ACME) == (ACME, 2, receipt.entry_hash)
         assert unit.identity.find_principal(ACME, ALICE) == person()
         return receipt.entry_hash
 
     entry_hash = database.write(work)
-    (entry,) = entries_of(database)
-    assert entry.entry_hash == entry_hash
+    assert entries_of(database)[-1].entry_hash == entry_hash
     assert database.read(lambda unit: unit.identity.find_principal(ACME, ALICE)) == person()
 
 
@@ -122,7 +122,7 @@ def test_a_write_from_inside_a_write_is_refused_and_not_waited_for(database: Dat
     """It would wait for its own end; the unit it came from leaves nothing."""
 
     def work(unit: Unit) -> None:
-        unit.identity.add_principal(person(), 1)
+        add_person(unit, person())
         database.append(note(1))
 
     with refused("store.nested_write"):
@@ -155,7 +155,7 @@ def test_a_read_cannot_write(database: Database) -> None:
     with refused("store.read_only"):
         database.read(lambda unit: unit.record(note()))
     with refused("store.read_only"):
-        database.read(lambda unit: unit.identity.add_principal(person(), 1))
+        database.read(lambda unit: unit.review.add_ticket(ticket()))
     with refused("store.read_only"):
         database.read(lambda unit: unit.outbox.confirm(ACME, "x", 1))
     assert database.append(note()).sequence_number == 1
@@ -193,7 +193,7 @@ def test_a_transaction_that_ended_by_itself_takes_nothing_of_its_batch_into_the_
     waiting = [
         database.submit(note(2)),
         writer.submit(lose),
-        writer.submit(lambda unit: unit.identity.add_principal(person(), 1)),
+        writer.submit(lambda unit: add_person(unit, person())),
         database.submit(note(3)),
     ]
     gate.set()

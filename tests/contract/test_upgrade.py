@@ -23,6 +23,7 @@ from assay.review.act import Prioritise, Priority
 from assay.review.settle import settle
 from tests.contract._desk import record_act
 from tests.contract._kit import AT, Kit, PostgresKit, SqliteKit, refused
+from tests.contract._people import add_person
 from tests.contract._records import ACME, ALICE, answer_of, later, note, person, ticket
 from tests.contract._truth import KEY_A, record, state
 from tests.contract.test_append import entries_of, verify_chain
@@ -59,9 +60,9 @@ def older(request: pytest.FixtureRequest, tmp_path: Path, postgres_cluster: Post
 
 
 def _fill_older(unit: Unit) -> None:
-    for number in range(_COUNT):
+    add_person(unit, person())
+    for number in range(1, _COUNT):
         unit.record(note(number, events=1))
-    unit.identity.add_principal(person(), 1)
     asked = ticket()
     unit._session.run(  # type: ignore[attr-defined]  # its connection: the adapter of today writes more columns
         "INSERT INTO ticket (tenant_id, ticket_id, position, kind, opened_at, record) VALUES (?, ?, 1, ?, ?, ?)",

@@ -25,7 +25,7 @@ from assay.delivery.annotate import (
     seal_body,
 )
 from assay.delivery.consume import Asking, check_seal
-from assay.delivery.errors import InvalidAnnotationError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.level import Level, rank_of
 from assay.delivery.render import render_html, render_text
 from assay.delivery.rule import RuleId
@@ -34,6 +34,7 @@ from assay.kernel.digest import digest_of
 from assay.kernel.key import key_id_of
 from tests.delivery.answers import OUTPUT, RULE, make_annotation, make_facts, report, widened
 from tests.identity.people import later
+from tests.raising import raises
 
 _ALL = ("capability", "knowledge", "proof")
 _SLM = SlmContribution(plugin_id="slm-ukc", rules_applied=(RULE,))
@@ -133,20 +134,20 @@ def test_of_several_missing_strands_the_one_that_caps_is_named() -> None:
 
 @pytest.mark.clause("pramana", "11.6")
 def test_an_answer_without_rules_is_not_marked() -> None:
-    with pytest.raises(InvalidAnnotationError, match="rules"):
+    with raises(DeliveryError.annotation, match="rules"):
         make_annotation(_ALL, rules=())
 
 
 @pytest.mark.parametrize("rules", [(), (RuleId("OTHER-1"),)])
 def test_a_plugin_speaks_of_rules_of_the_answer(rules: tuple[RuleId, ...]) -> None:
-    with pytest.raises(InvalidAnnotationError, match="plugin"):
+    with raises(DeliveryError.annotation, match="plugin"):
         make_annotation(_ALL, slm=SlmContribution(plugin_id="p", rules_applied=rules))
 
 
 @pytest.mark.clause("pramana", "8.5")
 @pytest.mark.parametrize("name", ["", " ", "a\x00b", "x" * 201])
 def test_a_plugin_has_a_name_that_people_can_read(name: str) -> None:
-    with pytest.raises(InvalidAnnotationError, match="plugin"):
+    with raises(DeliveryError.annotation, match="plugin"):
         make_annotation(_ALL, slm=SlmContribution(plugin_id=name, rules_applied=(RULE,)))
 
 
@@ -201,7 +202,7 @@ def test_nobody_below_the_floor_sees_the_output(names: set[str], floor: int) -> 
 
 @pytest.mark.parametrize("floor", [-1, 4, True, 1.0])
 def test_a_floor_is_a_level(floor: Any) -> None:  # noqa: ANN401  wrong on purpose
-    with pytest.raises(InvalidAnnotationError, match="floor"):
+    with raises(DeliveryError.annotation, match="floor"):
         deliver(OUTPUT, make_annotation([]), floor=floor)
 
 
@@ -287,7 +288,7 @@ def test_what_is_delivered_is_sealed_also_where_it_is_withheld(floor: int) -> No
 
 
 def test_every_defined_strand_was_looked_at() -> None:
-    with pytest.raises(InvalidAnnotationError, match="4 strands"):
+    with raises(DeliveryError.annotation, match="4 strands"):
         annotate(make_facts(), report(_ALL), registry=widened(1))
 
 

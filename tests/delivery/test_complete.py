@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from assay.delivery.annotate import Annotation
 from assay.delivery.attribute import verify_attribution
 from assay.delivery.complete import complete_outcome, find_incomplete
-from assay.delivery.errors import InvalidOutcomeError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.outcome import parse_outcome
 from assay.kernel.instant import render_instant
 from tests.delivery.answers import make_annotation
 from tests.delivery.signals import SENDER
 from tests.identity.people import NOON
+from tests.raising import raises
 
 _ANSWER = make_annotation(["capability", "knowledge"])
 
@@ -70,5 +71,5 @@ def test_only_a_signal_that_names_its_answer_and_lacks_something_is_incomplete()
         unnamed = {one: value for one, value in whole.items() if one != name}
         assert find_incomplete(json.dumps(unnamed).encode()) is None
     assert find_incomplete(b'{"answer_id": 7}') is None
-    with pytest.raises(InvalidOutcomeError):
+    with raises(DeliveryError.outcome):
         find_incomplete(b'{"answer_id": "a", "answer_id": "b"}')

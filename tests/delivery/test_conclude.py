@@ -8,11 +8,12 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from assay.delivery.conclude import Siddhanta, conclude, parse_conclusion
-from assay.delivery.errors import ConcluderError, InvalidConclusionError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.plugin import Category
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from tests.delivery.items import REVIEWER, THOUGHT, TICKET, make_item
 from tests.identity.people import NOON, later, make_principal
+from tests.raising import raises
 
 
 def _body(**changes: Any) -> str:  # noqa: ANN401  any field
@@ -56,7 +57,7 @@ def test_each_category_is_read_and_recorded(category: str, choice: str, more: di
     ],
 )
 def test_a_conclusion_without_one_clear_category_is_refused(choice: str, changes: dict[str, Any]) -> None:
-    with pytest.raises(InvalidConclusionError):
+    with raises(DeliveryError.conclusion):
         parse_conclusion(_body(**changes), choice=choice)
 
 
@@ -65,9 +66,9 @@ def test_sub_categories_are_those_the_operator_lists() -> None:
     found = parse_conclusion(_body(sub_category="wrong service"), choice="routing_failure", sub_categories=known)
     assert found.sub_category == "wrong service"
     assert parse_conclusion(_body(), choice="routing_failure", sub_categories=known).sub_category is UNSET
-    with pytest.raises(InvalidConclusionError, match="sub-category"):
+    with raises(DeliveryError.conclusion, match="sub-category"):
         parse_conclusion(_body(sub_category="moon"), choice="routing_failure", sub_categories=known)
-    with pytest.raises(InvalidConclusionError, match="sub-category"):
+    with raises(DeliveryError.conclusion, match="sub-category"):
         parse_conclusion(
             _body(failure_category="B", sub_category="wrong service"),
             choice="application_failure",
@@ -90,13 +91,13 @@ def test_sub_categories_are_those_the_operator_lists() -> None:
 )
 def test_nobody_but_an_authenticated_person_with_the_role_closes_an_item(by: Any) -> None:  # noqa: ANN401  a principal
     found = Siddhanta(failure_category=Category.ROUTING, siddhanta="x")
-    with pytest.raises(ConcluderError):
+    with raises(DeliveryError.concluder):
         conclude(make_item(), found, by=by, at=later(hours=1), ticket_id=TICKET)
 
 
 def test_a_conclusion_comes_after_its_question() -> None:
     found = Siddhanta(failure_category=Category.ROUTING, siddhanta="x")
-    with pytest.raises(InvalidConclusionError):
+    with raises(DeliveryError.conclusion):
         conclude(replace(make_item(), opened_at=later(hours=1)), found, by=REVIEWER, at=NOON, ticket_id=TICKET)
 
 

@@ -16,10 +16,11 @@ from assay.delivery.consume import (
     open_annotation,
     read_state,
 )
-from assay.delivery.errors import InvalidAnnotationError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.level import Level
 from assay.delivery.strand import CORE, StrandId
 from tests.delivery.answers import RULE, make_annotation
+from tests.raising import raises
 
 _FULL = ProducerState(service="org.a", strands_supported=CORE)
 _NAMES = ("capability", "knowledge", "proof")
@@ -100,5 +101,5 @@ def test_the_recognised_level_goes_into_a_composite() -> None:
 def test_a_state_declares_its_strands_or_none() -> None:
     assert read_state('{"service": "a", "strands_supported": ["proof", 1], "more": {}}').strands_supported == ("proof",)
     assert read_state('{"service": "a"}').strands_supported == ()
-    with pytest.raises(InvalidAnnotationError, match="service"):
+    with raises(DeliveryError.annotation, match="service"):
         read_state("{}")

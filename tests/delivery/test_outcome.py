@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.delivery._read import read_object
-from assay.delivery.errors import InvalidOutcomeError, OutcomeConflictError, OutcomeSourceError
+from assay.delivery.errors import DeliveryError, OutcomeConflictError
 from assay.delivery.level import Level
 from assay.delivery.outcome import (
     Outcome,
@@ -25,6 +25,7 @@ from assay.kernel.ids import PrincipalId
 from tests.delivery.answers import RULE
 from tests.delivery.signals import SENDER, make_signal, phala
 from tests.identity.people import NOON, later
+from tests.raising import raises
 
 _VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "delivery" / "phala.json").read_text())
 
@@ -55,7 +56,7 @@ def test_what_the_text_allows_is_read(case: dict[str, Any]) -> None:
 @pytest.mark.clause("pramana", "7.4.1")
 @pytest.mark.parametrize("case", _VECTORS["refused"], ids=lambda case: case["name"])
 def test_what_the_text_does_not_allow_is_refused_in_one_line(case: dict[str, Any]) -> None:
-    with pytest.raises(InvalidOutcomeError) as refusal:
+    with raises(DeliveryError.outcome) as refusal:
         parse_outcome(_changed(case), sender=SENDER, at=NOON)
     assert "\n" not in str(refusal.value)
 
@@ -78,13 +79,13 @@ def test_what_the_text_does_not_allow_is_refused_in_one_line(case: dict[str, Any
     ids=lambda one: next(iter(one)),
 )
 def test_what_is_empty_or_too_long_is_refused(changes: dict[str, Any]) -> None:
-    with pytest.raises(InvalidOutcomeError):
+    with raises(DeliveryError.outcome):
         make_signal(**changes)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"a":1,"a":2}', b"\xff", b'{"outcome": NaN}'])
 def test_what_is_no_object_is_refused(content: bytes) -> None:
-    with pytest.raises(InvalidOutcomeError):
+    with raises(DeliveryError.outcome):
         parse_outcome(content, sender=SENDER, at=NOON)
 
 
@@ -104,7 +105,7 @@ def test_what_two_readers_could_read_differently_is_refused(content: str) -> Non
     """Also where the rest of the signal is as it should be: a name that comes twice has no value."""
     rest = json.dumps({name: value for name, value in phala().items() if name not in ("signal_type", "outcome")})
     for whole in (content, content.replace("}", f", {rest[1:]}", 1)):
-        with pytest.raises(InvalidOutcomeError):
+        with raises(DeliveryError.outcome):
             parse_outcome(whole.encode(), sender=SENDER, at=NOON)
 
 
@@ -120,7 +121,7 @@ def test_what_is_read_quickly_is_what_is_read_strictly(members: dict[str, Any], 
     for is_ascii in (True, False):
         text = json.dumps(members, separators=separators, ensure_ascii=is_ascii)
         for content in (text, text.encode()):
-            assert _find_plain(content) in (None, read_object(content, InvalidOutcomeError))
+            assert _find_plain(content) in (None, read_object(content, DeliveryError.outcome))
 
 
 def test_a_signal_as_most_senders_write_it_is_read_quickly() -> None:
@@ -131,7 +132,7 @@ def test_a_signal_as_most_senders_write_it_is_read_quickly() -> None:
 def test_what_cannot_be_read_strictly_is_not_read_quickly(content: str) -> None:
     found = _find_plain(f"{{{content}}}")
     if found is not None and not any(isinstance(value, dict | list) for value in found.values()):
-        assert found == read_object(f"{{{content}}}", InvalidOutcomeError)
+        assert found == read_object(f"{{{content}}}", DeliveryError.outcome)
 
 
 @pytest.mark.parametrize("name", ["type", "event"])
@@ -139,7 +140,7 @@ def test_the_other_names_of_the_type_are_read(name: str) -> None:
     right: dict[str, Any] = {"signal_type": ..., name: "phala"}
     assert make_signal(**right).signal_id == make_signal().signal_id
     wrong: dict[str, Any] = {name: "sense"}
-    with pytest.raises(InvalidOutcomeError):
+    with raises(DeliveryError.outcome):
         make_signal(**wrong)
 
 
@@ -172,7 +173,7 @@ def test_a_key_for_another_signal_is_refused() -> None:
     verify_same(known, make_signal(key="k", at=later(hours=1)))
     with pytest.raises(OutcomeConflictError):
         verify_same(known, make_signal(key="k", outcome="success"))
-    with pytest.raises(InvalidOutcomeError):
+    with raises(DeliveryError.outcome):
         make_signal(key="")
 
 
@@ -193,7 +194,7 @@ def test_a_sender_reports_only_for_the_rules_it_was_given(rules: tuple[str, ...]
     if allowed:
         verify_reporter(make_signal(), [grant])
         return
-    with pytest.raises(OutcomeSourceError):
+    with raises(DeliveryError.outcome_source):
         verify_reporter(make_signal(), [grant])
 
 
@@ -202,7 +203,7 @@ def test_one_foreign_rule_refuses_the_whole_and_others_grants_do_not_help() -> N
     signal = make_signal(rule_ids=["MAR-YK-007", "INF-LL-001"])
     own = ReporterGrant(principal_id=SENDER, rules=("MAR-*",))
     others = ReporterGrant(principal_id=PrincipalId("service:other"), rules=("*",))
-    with pytest.raises(OutcomeSourceError, match="INF-LL-001"):
+    with raises(DeliveryError.outcome_source, match="INF-LL-001"):
         verify_reporter(signal, [own, others])
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from assay.delivery.errors import InvalidPairError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.pair import (
     capture_pair,
     next_batch,
@@ -18,6 +18,7 @@ from assay.delivery.pair import (
 from assay.delivery.plugin import Category
 from tests.delivery.items import THOUGHT, conclusion, make_item
 from tests.identity.people import later
+from tests.raising import raises
 
 _NEW = "clearance is at least 1.5 m plus squat"
 _ITEM = make_item()
@@ -59,7 +60,7 @@ def test_the_same_lesson_is_one_pair_whoever_captures_it_when() -> None:
 
 
 def test_a_conclusion_of_another_item_makes_no_pair() -> None:
-    with pytest.raises(InvalidPairError):
+    with raises(DeliveryError.pair):
         capture_pair(make_item(4), conclusion(Category.ROUTING))
 
 
@@ -71,7 +72,7 @@ def test_fifty_waiting_pairs_are_a_batch() -> None:
     assert batch is not None
     assert [one.training_pair_id for one in batch] == [str(number) for number in range(50)]
     assert next_batch([], size=1) is None
-    with pytest.raises(InvalidPairError):
+    with raises(DeliveryError.pair):
         next_batch(waiting, size=0)
 
 

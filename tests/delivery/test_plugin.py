@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.delivery.errors import InvalidPluginReplyError, PluginScopeError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.plugin import (
     PLUGIN_INTERFACE,
     CategoryHint,
@@ -19,6 +19,7 @@ from assay.delivery.plugin import (
 from assay.delivery.workitem import plugin_request
 from tests.delivery.answers import RULE
 from tests.delivery.items import make_item
+from tests.raising import raises
 
 _REQUEST = plugin_request(make_item())
 _CARD = PluginCard(plugin_id="slm-ukc", model_version="1", rule_ids=(RULE,))
@@ -64,9 +65,9 @@ def test_a_reply_is_read_as_a_hypothesis() -> None:
 @pytest.mark.clause("pramana", "14.4")
 def test_a_plugin_hears_of_its_own_rules_alone() -> None:
     assert ask_plugin(_CARD, _REQUEST) is _REQUEST
-    with pytest.raises(PluginScopeError):
+    with raises(DeliveryError.plugin_scope):
         ask_plugin(PluginCard(plugin_id="p", model_version="1", rule_ids=()), _REQUEST)
-    with pytest.raises(PluginScopeError):
+    with raises(DeliveryError.plugin_scope):
         parse_reply(_reply(rule_id="OTHER-1"), _REQUEST)
 
 
@@ -88,7 +89,7 @@ def test_a_plugin_hears_of_its_own_rules_alone() -> None:
     ids=str,
 )
 def test_any_other_reply_is_refused(changes: dict[str, Any]) -> None:
-    with pytest.raises(InvalidPluginReplyError):
+    with raises(DeliveryError.plugin_reply):
         parse_reply(_reply(**changes), _REQUEST)
 
 

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from assay.delivery.errors import CertificationError, InvalidProposalError, RuleAuthorError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.plugin import Category
 from assay.delivery.propose import ProposalRoute, accept_proposal, propose_correction
 from assay.delivery.rule import RuleSource, cite, fold_rules, render_ref, verify_author
@@ -12,6 +12,7 @@ from assay.kernel.digest import digest_of
 from tests.delivery.answers import RULE
 from tests.delivery.items import REGISTRY, REVIEWER, SECOND, TICKET, conclusion, make_registry
 from tests.identity.people import NOON, later, make_principal
+from tests.raising import raises
 
 _NEW = "clearance is at least 1.5 m plus squat"
 _WRONG = conclusion(Category.RULE, _NEW)
@@ -52,7 +53,7 @@ def test_a_rule_that_was_corrected_meanwhile_needs_no_second_correction() -> Non
     after = fold_rules([version], REGISTRY)
     assert propose_correction(_WRONG, after) is None
     current = replace(_WRONG, rule=after.get(RULE).ref)
-    with pytest.raises(InvalidProposalError, match="is the text in force"):
+    with raises(DeliveryError.proposal, match="is the text in force"):
         propose_correction(current, after)
 
 
@@ -69,7 +70,7 @@ def test_a_rule_that_lives_elsewhere_is_corrected_there(source: RuleSource, rout
     proposal = propose_correction(_WRONG, registry)
     assert proposal is not None
     assert proposal.route is route
-    with pytest.raises(InvalidProposalError, match="source"):
+    with raises(DeliveryError.proposal, match="source"):
         accept_proposal(proposal, registry, seen=proposal.content_hash, by=SECOND, at=NOON, ticket_id=TICKET)
 
 
@@ -77,7 +78,7 @@ def test_a_rule_that_lives_elsewhere_is_corrected_there(source: RuleSource, rout
 def test_the_proposer_and_those_without_the_role_accept_nothing(by: Principal) -> None:
     proposal = propose_correction(_WRONG, REGISTRY)
     assert proposal is not None
-    with pytest.raises(CertificationError):
+    with raises(DeliveryError.certification):
         accept_proposal(proposal, REGISTRY, seen=proposal.content_hash, by=by, at=NOON, ticket_id=TICKET)
 
 
@@ -86,18 +87,18 @@ def test_a_stale_or_doctored_proposal_is_refused() -> None:
     assert proposal is not None
     seen = proposal.content_hash
     version, _ = accept_proposal(proposal, REGISTRY, seen=seen, by=SECOND, at=NOON, ticket_id=TICKET)
-    with pytest.raises(InvalidProposalError, match="in force"):
+    with raises(DeliveryError.proposal, match="in force"):
         accept_proposal(proposal, fold_rules([version], REGISTRY), seen=seen, by=SECOND, at=NOON, ticket_id=TICKET)
-    with pytest.raises(InvalidProposalError, match="hash"):
+    with raises(DeliveryError.proposal, match="hash"):
         accept_proposal(replace(proposal, content="else"), REGISTRY, seen=seen, by=SECOND, at=NOON, ticket_id=TICKET)
-    with pytest.raises(CertificationError, match="changed"):
+    with raises(DeliveryError.certification, match="changed"):
         accept_proposal(proposal, REGISTRY, seen=digest_of(b"x"), by=SECOND, at=NOON, ticket_id=TICKET)
 
 
 def test_a_correction_says_something_new() -> None:
-    with pytest.raises(InvalidProposalError, match="in force"):
+    with raises(DeliveryError.proposal, match="in force"):
         propose_correction(conclusion(Category.RULE, "old text"), REGISTRY)
-    with pytest.raises(InvalidProposalError, match="none"):
+    with raises(DeliveryError.proposal, match="none"):
         propose_correction(replace(_WRONG, corrected_rule=None), REGISTRY)
 
 
@@ -107,8 +108,8 @@ def test_only_those_with_the_role_add_to_the_registry() -> None:
     operator = make_principal("user:op", change=PrincipalChange(roles=("operator",)))
     verify_author(operator, at=NOON)
     plugin = make_principal("ai:slm-ukc", kind=PrincipalKind.AGENT)
-    with pytest.raises(RuleAuthorError, match="ai:slm-ukc"):
+    with raises(DeliveryError.rule_author, match="ai:slm-ukc"):
         verify_author(plugin, at=NOON)
     gone = make_principal("user:gone", change=PrincipalChange(roles=("operator",), disabled_at=NOON))
-    with pytest.raises(RuleAuthorError):
+    with raises(DeliveryError.rule_author):
         verify_author(gone, at=later(hours=1))

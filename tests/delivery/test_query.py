@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 from assay.delivery.annotate import deliver
-from assay.delivery.errors import InvalidAnnotationError, InvalidQueryTypeError, UnknownQueryTypeError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.level import Level
 from assay.delivery.query import QueryRegistry, QueryType, check_expectation, fold_queries, rules_behind
 from assay.delivery.rule import RuleId
 from assay.identity.risk import RiskTier
 from tests.delivery.answers import OUTPUT, RULE, make_annotation
 from tests.identity.people import ADMIN, NOON
+from tests.raising import raises
 
 
 def make_type(**changes: Any) -> QueryType:  # noqa: ANN401  any field
@@ -61,9 +62,9 @@ def test_versions_follow_one_another_and_the_highest_is_in_force() -> None:
     assert registry.get("vessel.ukc-status").expected_level is Level.AUTHENTIC
     assert registry.can_answer() == ("vessel.ukc-status",)
     for wrong in ([second], [first, first]):
-        with pytest.raises(InvalidQueryTypeError):
+        with raises(DeliveryError.query_type):
             fold_queries(wrong)
-    with pytest.raises(UnknownQueryTypeError):
+    with raises(DeliveryError.unknown_query_type):
         QueryRegistry().get("nothing")
 
 
@@ -71,7 +72,7 @@ def test_versions_follow_one_another_and_the_highest_is_in_force() -> None:
 def test_an_answer_always_has_rules() -> None:
     assert rules_behind(make_type(), [RuleId("A-1"), RuleId("A-1")]) == ("A-1",)
     assert rules_behind(make_type(), []) == (RULE,)
-    with pytest.raises(InvalidAnnotationError):
+    with raises(DeliveryError.annotation):
         rules_behind(make_type(rules=()), [])
 
 
@@ -90,7 +91,7 @@ def test_an_answer_always_has_rules() -> None:
     ids=str,
 )
 def test_a_query_type_is_well_formed_or_refused(changes: dict[str, Any]) -> None:
-    with pytest.raises(InvalidQueryTypeError):
+    with raises(DeliveryError.query_type):
         make_type(**changes)
 
 

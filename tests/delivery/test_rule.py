@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from assay.delivery.errors import CertificationError, InvalidRuleVersionError, RuleOrderError, UnknownRuleError
+from assay.delivery.errors import DeliveryError, InvalidRuleVersionError
 from assay.delivery.rule import (
     Certification,
     RuleId,
@@ -20,6 +20,7 @@ from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import PrincipalId
 from tests.identity.people import NOON, later, make_principal
+from tests.raising import raises
 
 _RULE = RuleId("UKC-001")
 _ONE, _TWO = digest_of(b"one"), digest_of(b"two")
@@ -81,12 +82,12 @@ def test_loading_the_same_again_adds_nothing() -> None:
 )
 def test_nobody_else_certifies(by: Any) -> None:  # noqa: ANN401  a principal
     """No machine, nobody without the role, not the author, not the disabled."""
-    with pytest.raises(CertificationError):
+    with raises(DeliveryError.certification):
         certify(_registry(_ONE), _RULE, seen=_ONE, by=by, at=later(seconds=1))
 
 
 def test_a_certification_binds_what_was_seen() -> None:
-    with pytest.raises(CertificationError, match="changed after it was shown"):
+    with raises(DeliveryError.certification, match="changed after it was shown"):
         certify(_registry(_ONE, _TWO), _RULE, seen=_ONE, by=_REVIEWER, at=NOON)
 
 
@@ -94,14 +95,14 @@ def test_facts_must_follow_one_another() -> None:
     registry = _registry(_ONE)
     version = registry.get(_RULE).latest
     good = certify(registry, _RULE, seen=_ONE, by=_REVIEWER, at=NOON)
-    with pytest.raises(RuleOrderError):
+    with raises(DeliveryError.rule_order):
         fold_rules([version], registry)
     forged = Certification(rule_id=_RULE, version=1, content_hash=_TWO, certified_by=_REVIEWER.id, certified_at=NOON)
-    with pytest.raises(CertificationError):
+    with raises(DeliveryError.certification):
         fold_rules([forged], registry)
-    with pytest.raises(UnknownRuleError):
+    with raises(DeliveryError.unknown_rule):
         fold_rules([good])
-    with pytest.raises(UnknownRuleError):
+    with raises(DeliveryError.unknown_rule):
         registry.get(RuleId("NOWHERE"))
 
 

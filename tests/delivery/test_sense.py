@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from assay.delivery.errors import InvalidEventError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.sense import StandardEvent, parse_event, render_event
+from tests.raising import raises
 
 
 def _event(**changes: Any) -> str:  # noqa: ANN401  any field
@@ -56,5 +57,5 @@ def test_an_event_may_be_timed_to_the_nanosecond() -> None:
     ids=str,
 )
 def test_any_other_event_is_refused(changes: dict[str, Any]) -> None:
-    with pytest.raises(InvalidEventError):
+    with raises(DeliveryError.event):
         parse_event(_event(**changes))

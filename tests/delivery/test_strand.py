@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from assay.delivery.errors import InvalidStrandError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.strand import (
     CAPABILITY,
     CORE,
@@ -27,6 +27,7 @@ from assay.delivery.strand import (
 )
 from tests.delivery.answers import extended
 from tests.identity.people import NOON
+from tests.raising import raises
 
 _INDEX = {"MAR-YK-007": {"maritime"}, "INF-LL-001": {"logistics", "maritime"}}
 
@@ -97,7 +98,7 @@ def test_of_two_results_the_stricter_stands() -> None:
 
 def test_a_result_of_an_undefined_strand_is_refused() -> None:
     foreign = present(StrandId("x-other"), "seen", evidence=("x",), at=NOON)
-    with pytest.raises(InvalidStrandError, match="x-other"):
+    with raises(DeliveryError.strand, match="x-other"):
         settle_strands(CORE_REGISTRY, [foreign], at=NOON)
 
 
@@ -106,7 +107,7 @@ def test_a_result_of_an_undefined_strand_is_refused() -> None:
 )
 def test_a_result_is_present_with_evidence_or_absent_with_a_reason(changes: dict[str, Any]) -> None:
     fields: dict[str, Any] = {"strand": PROOF, "reason": "r", "absence": Absence.ERROR, "checked_at": NOON}
-    with pytest.raises(InvalidStrandError):
+    with raises(DeliveryError.strand):
         StrandResult(**(fields | changes))
 
 
@@ -114,16 +115,16 @@ def test_a_result_is_present_with_evidence_or_absent_with_a_reason(changes: dict
 @pytest.mark.clause("pramana", "13.4")
 def test_a_private_strand_carries_its_prefix_and_a_public_one_is_registered() -> None:
     assert register_strands([extended(1)]).ids() == (*CORE, "x-extra-1")
-    with pytest.raises(InvalidStrandError, match="x-"):
+    with raises(DeliveryError.strand, match="x-"):
         register_strands([extended(1, private=False)])
     assert register_strands([extended(1, private=False)], registered={"extra-1"}).ids()[-1] == "extra-1"
 
 
 @pytest.mark.clause("pramana", "6.5")
 def test_an_id_is_unique() -> None:
-    with pytest.raises(InvalidStrandError, match="distinct"):
+    with raises(DeliveryError.strand, match="distinct"):
         register_strands([extended(1), extended(1)])
-    with pytest.raises(InvalidStrandError):
+    with raises(DeliveryError.strand):
         StrandRegistry(types=(extended(1),))
 
 
@@ -134,7 +135,7 @@ def test_a_registration_says_all_five_things(missing: str) -> None:
         "strand_type_id": "x-a", "name": "A", "how_to_check": "look", "absence_implication": "b", "contact": "c",
     }  # fmt: skip
     assert StrandType(**fields).strand_type_id == "x-a"
-    with pytest.raises(InvalidStrandError):
+    with raises(DeliveryError.strand):
         StrandType(**(fields | {missing: " "}))
     with pytest.raises(TypeError):
         StrandType(**{name: value for name, value in fields.items() if name != missing})
@@ -142,7 +143,7 @@ def test_a_registration_says_all_five_things(missing: str) -> None:
 
 @pytest.mark.parametrize("name", ["X-a", "x_", "-a", "a--b", "x-" + "a" * 80, "a b", "é"])
 def test_a_strand_id_has_a_form(name: str) -> None:
-    with pytest.raises(InvalidStrandError):
+    with raises(DeliveryError.strand):
         StrandType(strand_type_id=StrandId(name), name="A", how_to_check="l", absence_implication="b", contact="c")
 
 
@@ -152,5 +153,5 @@ def test_no_more_strands_are_defined_than_an_outcome_can_name() -> None:
         return [StrandType(strand_type_id=StrandId(f"x-s{number}"), **told) for number in range(count)]
 
     assert len(register_strands(some(MOST_STRANDS - 3)).ids()) == MOST_STRANDS
-    with pytest.raises(InvalidStrandError, match=f"at most {MOST_STRANDS} strands"):
+    with raises(DeliveryError.strand, match=f"at most {MOST_STRANDS} strands"):
         register_strands(some(MOST_STRANDS - 2))

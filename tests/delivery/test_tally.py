@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from assay.delivery.errors import InvalidTriggerError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.outcome import Outcome
 from assay.delivery.rule import RuleId
 from assay.delivery.tally import (
@@ -30,6 +30,7 @@ from assay.delivery.trigger import Move, TriggerRule, Watch, follow
 from assay.kernel.instant import Instant
 from tests.delivery.answers import RULE
 from tests.identity.people import NOON, later
+from tests.raising import raises
 
 _S, _F, _P, _I = Outcome.SUCCESS, Outcome.FAILURE, Outcome.PARTIAL, Outcome.INDETERMINATE
 _LETTERS = {"s": _S, "f": _F, "p": _P, "i": _I}
@@ -119,7 +120,7 @@ def test_luck_is_counted_beside_the_specified_counters() -> None:
 
 @pytest.mark.parametrize("number", [-1, 3])
 def test_only_a_success_can_be_luck(number: int) -> None:
-    with pytest.raises(InvalidTriggerError):
+    with raises(DeliveryError.trigger):
         taint(recount([_S, _S]), number)
 
 
@@ -130,7 +131,7 @@ def test_a_series_shows_each_bucket_alone() -> None:
     assert [(point.starts_at, point.tally.total) for point in found] == [
         (later(hours=-1), 1), (NOON, 2), (later(hours=5), 1),
     ]  # fmt: skip
-    with pytest.raises(InvalidTriggerError):
+    with raises(DeliveryError.trigger):
         series(history, bucket=timedelta())
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.delivery.errors import InvalidTriggerError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.outcome import Outcome
 from assay.delivery.rule import RuleId
 from assay.delivery.trigger import (
@@ -27,6 +27,7 @@ from assay.delivery.trigger import (
 from tests.delivery.answers import RULE
 from tests.delivery.signals import make_outcome
 from tests.identity.people import NOON, later
+from tests.raising import raises
 
 _S, _F, _P, _I = Outcome.SUCCESS, Outcome.FAILURE, Outcome.PARTIAL, Outcome.INDETERMINATE
 _RULE = TriggerRule()
@@ -89,7 +90,7 @@ def test_two_wrong_steps_open_an_item_at_once_or_join_the_open_one() -> None:
 
 
 def test_what_is_not_open_is_not_concluded() -> None:
-    with pytest.raises(InvalidTriggerError):
+    with raises(DeliveryError.trigger):
         conclude_watch(Watch(), at=NOON)
 
 
@@ -122,7 +123,7 @@ def test_a_batch_is_looked_at_when_its_window_has_ended_and_never_twice() -> Non
     assert (batch.starts_at, batch.ends_at) == (later(hours=-12), later(hours=12))
     found = follow_batch(Watch(), batch, TriggerRule(threshold=1, batching=_DAILY))
     assert found.move is Move.OPEN
-    with pytest.raises(InvalidTriggerError, match="before"):
+    with raises(DeliveryError.trigger, match="before"):
         follow_batch(found.watch, batch, _RULE)
 
 
@@ -165,7 +166,7 @@ def test_all_signals_of_a_batch_share_an_id_that_rule_and_window_give() -> None:
 
 
 def test_batches_are_of_one_rule() -> None:
-    with pytest.raises(InvalidTriggerError, match="one rule"):
+    with raises(DeliveryError.trigger, match="one rule"):
         closed_batches([make_outcome(), make_outcome(rule=RuleId("B-2"))], _DAILY, now=later(days=1))
 
 
@@ -176,5 +177,5 @@ def test_settings_that_make_no_sense_are_refused() -> None:
         lambda: BatchRule(window_seconds=0),
         lambda: BatchRule(min_sessions=0),
     ):
-        with pytest.raises(InvalidTriggerError):
+        with raises(DeliveryError.trigger):
             make()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.delivery.errors import InvalidStepError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.outcome import Outcome
 from assay.delivery.rule import RuleRef
 from assay.delivery.twowrong import (
@@ -23,6 +23,7 @@ from assay.delivery.twowrong import (
     suspect,
 )
 from tests.delivery.answers import RULE
+from tests.raising import raises
 
 _S, _F = Outcome.SUCCESS, Outcome.FAILURE
 _VERSION = RuleRef(rule_id=RULE, version=3)
@@ -125,11 +126,11 @@ def test_confirmation_is_exactly_the_rule_over_every_pattern_of_replays(count: i
 
 
 def test_a_verdict_needs_evidence_and_a_step_stands_there_once() -> None:
-    with pytest.raises(InvalidStepError):
+    with raises(DeliveryError.step):
         Step(kind=StepKind.ROUTE, ref="r", verdict=StepVerdict.WRONG)
-    with pytest.raises(InvalidStepError):
+    with raises(DeliveryError.step):
         Step(kind=StepKind.ROUTE, ref="r", evidence="x")
-    with pytest.raises(InvalidStepError):
+    with raises(DeliveryError.step):
         suspect(_S, [_ROUTE, _ROUTE])
 
 

@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.delivery.errors import InvalidWebhookError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.webhook import (
     MOST_ATTEMPTS,
     Webhook,
@@ -19,6 +19,7 @@ from assay.delivery.webhook import (
 )
 from assay.kernel.ids import PrincipalId
 from tests.contract._kit import AT
+from tests.raising import raises
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,7 @@ from tests.contract._kit import AT
     ],
 )
 def test_an_address_that_hides_something_is_refused(url: str) -> None:
-    with pytest.raises(InvalidWebhookError):
+    with raises(DeliveryError.webhook):
         parse_webhook_url(url)
 
 
@@ -66,7 +67,7 @@ def test_types_are_chosen_once_each_and_none_is_all() -> None:
     assert _webhook("rca.closed").wants("rca.closed")
     assert not _webhook("rca.closed").wants("rca.triggered")
     for wrong in (("a", "a"), ("",), ("a\nb",), tuple(str(number) for number in range(101))):
-        with pytest.raises(InvalidWebhookError):
+        with raises(DeliveryError.webhook):
             _webhook(*wrong)
 
 

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from assay.delivery.conclude import CHOICES
-from assay.delivery.errors import InvalidWorkItemError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.outcome import Outcome
 from assay.delivery.plugin import Category
 from assay.delivery.rule import RuleId, RuleRef
@@ -25,6 +25,7 @@ from assay.review.ticket import LONGEST_SHOWN, open_ticket
 from tests.delivery.answers import RULE
 from tests.delivery.items import REGISTRY, THOUGHT, TICKET, make_item
 from tests.identity.people import NOON, TENANT
+from tests.raising import raises
 
 _NODE = PrincipalId("service:node")
 
@@ -103,12 +104,12 @@ def test_an_item_is_opened_by_its_last_signal_and_so_once() -> None:
     ids=lambda one: next(iter(one)),
 )
 def test_an_item_without_what_a_reviewer_needs_is_refused(changes: dict[str, Any]) -> None:
-    with pytest.raises(InvalidWorkItemError):
+    with raises(DeliveryError.work_item):
         make_item(**changes)
 
 
 def test_an_item_needs_signals() -> None:
-    with pytest.raises(InvalidWorkItemError, match="signals"):
+    with raises(DeliveryError.work_item, match="signals"):
         open_item(
             RuleRef(rule_id=RULE, version=1),
             [],

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import orjson
 from msgspec import Struct
 
-from assay.flows.errors.truth import NoOpenTicketError
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.trust.policies import RegisterPolicy
 from assay.flows.trust.record_signal import Signalled
 from assay.flows.truth.climb_ladder import Scored, climb_key
@@ -29,7 +29,7 @@ from assay.operations.dispatch import Dispatcher
 from assay.operations.table import BY_NAME
 from assay.ports.database import Database, Unit
 from assay.ports.signer import Signer
-from assay.ports.validator import Judgement, Question, ValidatorUnavailableError
+from assay.ports.validator import Judgement, Question, ValidatorError
 from assay.review.ticket import Ticket
 from assay.trust.signal import AgentRegistered, RoleGranted, SignalBody, SignalKind, TrustSignal
 from assay.truth.contract import VoteType
@@ -175,7 +175,7 @@ class TruthDesk(Desk):
     def validation(self, at: str) -> Ticket:
         found = self.read(lambda unit: find_validation_ticket(unit, TENANT, self.truthkey))
         if found is None:
-            raise NoOpenTicketError(f"nobody is asked at {at}")
+            raise TruthFlowError.no_open_ticket(f"nobody is asked at {at}")
         return found
 
     def vote(
@@ -244,7 +244,7 @@ class Says:
     def get(self, name: str) -> "Says":
         found = self.find(name)
         if found is None:
-            raise ValidatorUnavailableError(f"no engine `{name}`")
+            raise ValidatorError.unavailable(f"no engine `{name}`")
         return found
 
     name: str = ""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from assay.flows.answer_once import KEPT, KeyedRequest, Reply, RequestsInHand, answer_once, forget_requests
 from assay.flows.errors import FlowError, NotFoundError
 from assay.flows.errors.delivery import AnswererError
-from assay.flows.errors.truth import TruthBusyError
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.ledger.append_record import append_record
 from assay.flows.ledger.erase_record import erase_record
 from assay.flows.tools import Tools
@@ -161,7 +161,7 @@ def test_a_refusal_that_asks_to_come_again_is_not_kept(tools: Tools) -> None:
 
     def busy(tools: Tools) -> Reply:
         _append(tools)
-        raise TruthBusyError("expected a quiet key, got a busy one")
+        raise TruthFlowError.busy("expected a quiet key, got a busy one")
 
     def unavailable(error: Error) -> Reply:
         return Reply(status=503, body=error.code.encode())

@@ -23,31 +23,25 @@ from assay.flows.ledger.backup_manifest import (
     MANIFEST,
     SIGNATURE,
     ChainHead,
-    MalformedManifestError,
     Manifest,
     ManifestSignature,
-    MemberNameError,
+    UnusableBackupError,
     manifest_message,
     parse_manifest,
 )
 from assay.flows.ledger.backup_node import backup_node
-from assay.flows.ledger.check_backup import (
-    AlteredMemberError,
-    CheckedBackup,
-    UnlistedMemberError,
-    UntrustedBackupError,
-    check_backup,
-)
-from assay.flows.ledger.restore_node import BackupSchemaError, RestoreFailedError, TargetInUseError, restore_node
+from assay.flows.ledger.check_backup import CheckedBackup, check_backup
+from assay.flows.ledger.restore_node import restore_node
 from assay.flows.ledger.seal_index import seal_index
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Code, Error
 from assay.kernel.ids import TenantId
 from assay.kernel.key import TrustAnchors
 from assay.kernel.signature import InvalidSignatureError
 from assay.wiring import open_for_restore
 from tests.flows._node import TENANT, append_notes, new_node, opened
 from tests.postgres_cluster import PostgresCluster
+from tests.raising import raises
 
 _Members = dict[str, bytes]
 
@@ -163,7 +157,7 @@ def test_a_checked_archive_says_who_signed_it_and_whether_you_trust_them(home: P
     trusted = _check(archive, TrustAnchors(key_ids=frozenset([signer.key_id])))
     assert (trusted.is_trusted, trusted.signer) == (True, signer.key_id)
     stranger = load_key_file(home / "keys" / "review.key")
-    with pytest.raises(UntrustedBackupError):
+    with raises(UnusableBackupError.untrusted):
         _check(archive, TrustAnchors(public_keys=frozenset([stranger.public_key])))
 
 
@@ -172,30 +166,31 @@ def test_a_changed_member_is_refused(name: str, archive: Path, tmp_path: Path) -
     """One byte more in any of them."""
     members = _members(archive)
     members[name] += b" "
-    with pytest.raises(AlteredMemberError):
+    with raises(UnusableBackupError.altered_member):
         _check(_write(tmp_path / "changed.zip", members))
 
 
 def test_a_changed_byte_of_the_same_length_is_refused(archive: Path, tmp_path: Path) -> None:
     members = _members(archive)
     members["tables/ledger.ndjson"] = members["tables/ledger.ndjson"].replace(b'"n\\":7', b'"n\\":8', 1)
-    with pytest.raises(AlteredMemberError):
+    with raises(UnusableBackupError.altered_member):
         _check(_write(tmp_path / "changed.zip", members))
 
 
 def test_a_missing_added_or_repeated_member_is_refused(archive: Path, tmp_path: Path) -> None:
     members = _members(archive)
     fewer = {name: content for name, content in members.items() if name != "tables/chain.ndjson"}
-    with pytest.raises(UnlistedMemberError):
+    with raises(UnusableBackupError.unlisted_member):
         _check(_write(tmp_path / "fewer.zip", fewer))
-    with pytest.raises(UnlistedMemberError):
+    with raises(UnusableBackupError.unlisted_member):
         _check(_write(tmp_path / "more.zip", {**members, "keys/planted.key": b"x"}))
     twice = tmp_path / "twice.zip"
     shutil.copy(archive, twice)
     with pytest.warns(UserWarning, match="Duplicate name"), zipfile.ZipFile(twice, "a") as file:
         file.writestr("assay.toml", b"other")
-    with pytest.raises((UnlistedMemberError, AlteredMemberError)):
+    with pytest.raises(UnusableBackupError) as caught:
         _check(twice)
+    assert caught.value.code in ("backup.unlisted_member", "backup.altered_member")
 
 
 def test_a_changed_manifest_or_signature_is_refused(archive: Path, tmp_path: Path) -> None:
@@ -209,10 +204,10 @@ def test_a_changed_manifest_or_signature_is_refused(archive: Path, tmp_path: Pat
     with pytest.raises(InvalidSignatureError):
         _check(_write(tmp_path / "signature.zip", {**members, SIGNATURE: forged}))
     unknown = json.dumps({**signature, "key_id": "sha256:" + "0" * 64}).encode()
-    with pytest.raises(UntrustedBackupError):
+    with raises(UnusableBackupError.untrusted):
         _check(_write(tmp_path / "unknown.zip", {**members, SIGNATURE: unknown}))
     for name in (MANIFEST, SIGNATURE):
-        with pytest.raises(MalformedManifestError):
+        with raises(UnusableBackupError.manifest):
             _check(_write(tmp_path / "malformed.zip", {**members, name: b"{}"}))
         with pytest.raises(DamagedArchiveError):
             _check(_write(tmp_path / "none.zip", {one: members[one] for one in members if one != name}))
@@ -241,7 +236,7 @@ def test_a_name_that_leads_out_of_the_folder_is_refused_whoever_signed_it(
     signer = load_key_file(home / "keys" / "ledger.key")
     signature = ManifestSignature(key_id=signer.key_id, signature=signer.sign(manifest_message(text)).hex())
     members |= {MANIFEST: text, SIGNATURE: msgspec.json.encode(signature)}
-    with pytest.raises(MemberNameError):
+    with raises(UnusableBackupError.member_name):
         _check(_write(tmp_path / "evil.zip", members))
 
 
@@ -302,36 +297,36 @@ def test_a_ledger_cut_short_behind_its_checkpoint_is_not_restored(home: Path, ar
         return msgspec.structs.replace(manifest, members=listed, heads=heads)
 
     path = _write(tmp_path / "short.zip", _signed_anew(home, members, shortened))
-    with pytest.raises(RestoreFailedError, match="checkpoint over 304"):
+    with raises(UnusableBackupError.does_not_hold, match="checkpoint over 304"):
         _restore(path, tmp_path / "again")
 
 
 def test_rows_heads_tables_and_schema_must_be_those_of_the_manifest(home: Path, archive: Path, tmp_path: Path) -> None:
     members = _members(archive)
 
-    def refuse(kind: type[Error], change: Callable[[Manifest], Manifest], given: _Members = members) -> None:
+    def refuse(kind: Code, change: Callable[[Manifest], Manifest], given: _Members = members) -> None:
         path = _write(tmp_path / "changed.zip", _signed_anew(home, given, change))
-        with pytest.raises(kind):
+        with raises(kind):
             _restore(path, tmp_path / "again")
 
-    refuse(BackupSchemaError, lambda it: msgspec.structs.replace(it, schema_version=99))
-    refuse(RestoreFailedError, lambda it: msgspec.structs.replace(it, heads=()))
+    refuse(UnusableBackupError.schema, lambda it: msgspec.structs.replace(it, schema_version=99))
+    refuse(UnusableBackupError.does_not_hold, lambda it: msgspec.structs.replace(it, heads=()))
     counted = [msgspec.structs.replace(one, rows=7) for one in parse_manifest(members[MANIFEST]).members]
     by_name = {one.name: one.rows for one in counted}
     refuse(
-        RestoreFailedError,
+        UnusableBackupError.does_not_hold,
         lambda it: msgspec.structs.replace(
             it, members=tuple(msgspec.structs.replace(one, rows=by_name[one.name]) for one in it.members)
         ),
     )
     fewer = {name: content for name, content in members.items() if name != "tables/answer.ndjson"}
-    refuse(RestoreFailedError, lambda it: it, fewer)
+    refuse(UnusableBackupError.does_not_hold, lambda it: it, fewer)
 
 
 def test_a_database_with_rows_in_it_is_not_restored_into(home: Path, archive: Path) -> None:
     with open_for_restore(home) as tools, BackupReader(archive) as reader:
         manifest = check_backup(reader, TrustAnchors()).manifest
-        with pytest.raises(TargetInUseError):
+        with raises(UnusableBackupError.target_in_use):
             restore_node(tools, reader, manifest)
 
 
@@ -358,7 +353,7 @@ def test_a_backup_travels_between_the_databases(
         provision(postgres_cluster.dsn(name), at=tools.clock.now())
     url = postgres_cluster.dsn(name, user="assay_app")
     assert _restore(archive, tmp_path / "server", database=url) == 309
-    with pytest.raises(TargetInUseError):
+    with raises(UnusableBackupError.target_in_use):
         _restore(archive, tmp_path / "second", database=url)
     shutil.copytree(home / "keys", tmp_path / "server" / "keys")
     back = tmp_path / "back.zip"
@@ -380,6 +375,6 @@ def test_nothing_of_a_bad_backup_is_committed_to_a_server(
     url = postgres_cluster.dsn(name, user="assay_app")
     changed = _with_line_changed(_members(archive), "tables/ledger.ndjson", b'\\"n\\":7', b'\\"n\\":8')
     forged = _write(tmp_path / "forged.zip", _signed_anew(home, changed))
-    with pytest.raises(RestoreFailedError):
+    with raises(UnusableBackupError.does_not_hold):
         _restore(forged, tmp_path / "server", database=url)
     assert _restore(archive, tmp_path / "server", database=url) == 309

@@ -1,4 +1,4 @@
-"""An audit holds people and their credentials against the ledger: what was written beside it alone is told."""
+"""An audit compares credentials and names with the ledger, and finds what was written to the database alone."""
 
 import shutil
 from datetime import timedelta
@@ -58,40 +58,39 @@ def peopled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "node"
 
 
-_GRANT = "replace(record, '\"action_tier\":2', '\"action_tier\":3')"
-_VERSION = (
-    "INSERT INTO principal SELECT tenant_id, principal_id, 9, 9999, replace(record, '\"version\":2', '\"version\":9')"
-    " FROM principal WHERE version = 2"
-)
 _KEY = (
-    "INSERT INTO credential SELECT 'ak_zzzzzzzzzzzz', kind, tenant_id, principal_id, 99,"
-    " replace(record, substr(record, instr(record, 'ak_'), 15), 'ak_zzzzzzzzzzzz')"
-    " FROM credential WHERE kind = 'api_key' AND position = 1"
+    "INSERT INTO credential (tenant_id, credential_id, kind, principal_id, record, sequence_number)"
+    " SELECT tenant_id, 'ak_zzzzzzzzzzzz', kind, principal_id,"
+    " replace(record, substr(record, instr(record, 'ak_'), 15), 'ak_zzzzzzzzzzzz'), {number}"
+    " FROM credential WHERE kind = 'api_key' LIMIT 1"
+)
+_TIER = (
+    "UPDATE ledger SET text = CAST(replace(CAST(text AS TEXT), '\"action_tier\":2', '\"action_tier\":3') AS BLOB)"
+    " WHERE kind = 'principal.changed'"
+)
+_PASSWORD = (
+    "DELETE FROM credential WHERE sequence_number ="
+    " (SELECT max(sequence_number) FROM credential WHERE kind = 'password')"
 )
 _CHANGES = {
-    "a tier raised": (f"UPDATE principal SET record = {_GRANT}", "identity.row_differs"),
-    "a role given": (
-        "UPDATE principal SET record = replace(record, 'ops_team', 'admin') WHERE principal_id = 'user:sam'",
-        "identity.row_differs",
-    ),
-    "a version taken away": ("DELETE FROM principal WHERE version = 2", "identity.row_missing"),
-    "a version that nobody recorded": (_VERSION, "identity.row_unrecorded"),
-    "versions in another order": ("UPDATE principal SET version = 9 WHERE version = 2", "identity.row_differs"),
-    "a key that nobody issued": (_KEY, "identity.row_unrecorded"),
+    "a key that names no entry": (_KEY.format(number=9999), "ledger.row_unrecorded"),
+    "a key that names an entry of another kind": (_KEY.format(number=1), "ledger.row_unrecorded"),
     "scopes exchanged": (
         "UPDATE credential SET record = replace(record, '[\"*\"]', '[\"log:read\"]') WHERE kind = 'api_key'",
-        "identity.row_unrecorded",
+        "ledger.row_differs",
     ),
-    "a revocation taken away": ("DELETE FROM revocation", "identity.row_missing"),
-    "a password taken away": (
-        "DELETE FROM credential WHERE kind = 'password' AND position = 2",
-        "identity.row_missing",
-    ),
-    "the end of a signing key taken away": ("DELETE FROM signing_key_end", "identity.row_missing"),
+    "a password taken away": (_PASSWORD, "ledger.row_missing"),
+    "a session taken away": ("DELETE FROM credential WHERE kind = 'session'", "ledger.row_missing"),
     "a signing key of somebody else": (
-        "UPDATE signing_key SET record = replace(record, 'user:sam', 'user:rita')",
-        "identity.row_unrecorded",
+        "UPDATE signing_key SET principal_id = 'user:rita', record = replace(record, 'user:sam', 'user:rita')",
+        "ledger.row_differs",
     ),
+    "a name exchanged": (
+        "UPDATE disclosure SET value = '\"Somebody Else\"' WHERE pointer = '/name' AND value <> 'null'",
+        "ledger.row_differs",
+    ),
+    "a revocation taken away": ("DELETE FROM ledger WHERE kind = 'credential.revoked'", "ledger.entry_missing"),
+    "a tier raised": (_TIER, "ledger.entry_hash"),
 }
 
 

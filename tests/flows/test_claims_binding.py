@@ -254,8 +254,8 @@ def test_a_new_thread_does_not_hide_what_its_agent_did_before(desk: ClaimsDesk) 
         desk.gate(desk.document(desk.claim(tier), id=_id(number)), submission={"thread": f"fresh-{number}"})
         for number, tier in enumerate(tiers, 10)
     ]
-    assert [one.decision for one in done] == [Decision.PUBLISH, Decision.PUBLISH, Decision.DEFER]
-    assert "tier_hopping" in done[-1].outcome.reason
+    assert [one.decision for one in done] == [Decision.PUBLISH, Decision.PUBLISH, Decision.ESCALATE]
+    assert done[-1].outcome.caveats == ("tier_hopping in session: from READ_ONLY to PRIVILEGE",)
 
 
 def test_going_back_to_an_earlier_policy_is_refused_and_says_how(desk: ClaimsDesk) -> None:

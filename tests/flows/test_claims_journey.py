@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.claims.bundle import ClaimType, Decision, GateName, Recommendation, UncertaintyMethod
-from assay.claims.errors import GuardianUnavailableError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate.estimate import Cost, Estimate
 from assay.claims.finding import FindingCode
 from assay.claims.guardian import Suspect, ThreatReport
@@ -203,7 +203,7 @@ def test_a_bundle_whose_gates_never_ended_leaves_nothing_and_is_decided_when_it_
 @pytest.mark.parametrize(
     ("error", "decision"),
     [
-        (GuardianUnavailableError("down"), Decision.DEFER),
+        (ClaimsError.guardian_unavailable("down"), Decision.DEFER),
         (ZeroDivisionError(), Decision.REFUSE),
         (None, Decision.DEFER),
     ],
@@ -362,14 +362,21 @@ def test_no_name_of_a_source_hides_the_content_of_another_from_the_guardians(des
 
 
 def test_tiers_are_followed_through_a_thread(desk: ClaimsDesk) -> None:
-    """A leap from reading to deleting within a thread is for a reviewer; in a thread of its own there is no leap."""
+    """A read followed by a delete in one thread needs one human step: those who approve it are shown the leap."""
     reading = desk.document(id="3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c101")
     deleting = desk.document(desk.claim(RiskTier.DELETE), id="3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c102")
     apart = desk.document(desk.claim(RiskTier.DELETE), id="3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c103")
     assert desk.gate(reading, submission={"thread": "t"}).decision is Decision.PUBLISH
     leap = desk.gate(deleting, submission={"thread": "t"})
-    assert (leap.decision, leap.outcome.stopped_by) == (Decision.DEFER, GateName.ADVERSARIAL)
-    assert desk.gate(apart, submission={"thread": "u"}).decision is Decision.ESCALATE
+    assert (leap.decision, leap.outcome.stopped_by) == (Decision.ESCALATE, GateName.HUMAN_APPROVAL)
+    assert leap.outcome.caveats == ("tier_hopping in session: from READ_ONLY to DELETE",)
+    (ticket,) = [desk.find(one.ticket_id) for one in leap.tickets]
+    assert "tier_hopping in session: from READ_ONLY to DELETE" in ticket.shown
+    done = desk.decide(ticket, "user:otto").gated
+    assert done is not None
+    assert done.decision is Decision.PUBLISH
+    again = desk.gate(apart, submission={"thread": "u"})
+    assert (again.decision, again.outcome.caveats) == (Decision.ESCALATE, ())
     with refused("claims.thread"):
         desk.gate(desk.document(id="3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c104"), submission={"thread": "\n"})
 

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.errors.identity import PasswordFormError
+from assay.flows.errors.identity import IdentityFlowError
 from assay.flows.identity.common_passwords import find_weakness
 from assay.kernel.ids import PrincipalId
 from tests.acting import set_password
 from tests.flows._people import ADMIN, TENANT, opened_desk
+from tests.raising import raises
 
 
 @pytest.mark.parametrize(
@@ -37,5 +38,5 @@ def test_a_weak_password_is_refused_when_it_is_set(tmp_path: Path) -> None:
     with opened_desk(tmp_path) as desk:
         desk.add("user:amira")
         for weak in ("password1234", "zzzzzzzzzzzz", "amira-2026-ok"):
-            with pytest.raises(PasswordFormError, match="choose a phrase"):
+            with raises(IdentityFlowError.password_form, match="choose a phrase"):
                 set_password(desk.tools, TENANT, PrincipalId("user:amira"), weak, by=ADMIN, at=desk.start)

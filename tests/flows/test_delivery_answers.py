@@ -32,9 +32,10 @@ from assay.flows import time_limit
 from assay.flows.claims.export_claims import export_answer_claims
 from assay.flows.delivery.answer_record import AnswerRecord, get_record
 from assay.flows.delivery.answers import ShowAnswer, answer, answer_bundle
-from assay.flows.delivery.service_state import show_state
+from assay.flows.delivery.service_state import ShowState, show_state
 from assay.flows.delivery.strands import StrandFunction, Strands
 from assay.flows.errors.delivery import AnswererError
+from assay.identity.caller import local_caller
 from assay.identity.principal import PrincipalChange
 from assay.kernel.canonical import canonical_digest
 from assay.kernel.ids import PrincipalId
@@ -353,7 +354,10 @@ def test_state_promises_no_answer_that_nobody_gives(node: Delivery) -> None:
     node = node.ready()
     node.query("of-nobody", answerer="nobody")
     node.query("of-rules", answerer="rule")
-    assert show_state(node.tools, TENANT).can_answer == ("of-rules", SLUG)
+    assert show_state(node.tools, local_caller(TENANT, at=node.tools.clock.now()), ShowState()).can_answer == (
+        "of-rules",
+        SLUG,
+    )
     at = node.desk.at(minutes=3)
     assert show_trust(node.tools, TENANT, "user:amira", at=at).can_query == ("of-rules", SLUG)
 

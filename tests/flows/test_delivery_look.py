@@ -7,9 +7,10 @@ import pytest
 
 from assay.delivery.level import Level
 from assay.delivery.tally import AlertRule
-from assay.flows.delivery.service_state import show_state
+from assay.flows.delivery.service_state import ShowState, show_state
 from assay.flows.registry.fire_switch import fire_switch
 from assay.flows.registry.own_actions import OWN_ACTIONS
+from assay.identity.caller import local_caller
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId
 from assay.operations.table import BY_NAME
@@ -44,7 +45,9 @@ def test_what_state_says_it_can_do_is_what_its_routes_do() -> None:
 @pytest.mark.clause("pramana", "7.2")
 def test_trust_lists_the_actions_that_would_be_done(node: Delivery) -> None:
     """A reviewer concludes, whoever was granted rules reports, and everybody tells events under their own name."""
-    assert show_state(node.tools, TENANT).can_do == tuple(sorted(OWN_ACTIONS))
+    assert show_state(node.tools, local_caller(TENANT, at=node.tools.clock.now()), ShowState()).can_do == tuple(
+        sorted(OWN_ACTIONS)
+    )
     assert _may(node, "user:amira") == ("EMIT_EVENT",)
     assert _may(node, "user:rita") == ("CONCLUDE_ROOT_CAUSE", "EMIT_EVENT")
     assert _may(node, BELL) == ("EMIT_EVENT", "REPORT_OUTCOME")

@@ -347,7 +347,9 @@ def test_a_plugin_that_fails_costs_its_hypothesis_and_nothing_else(node: Deliver
 def test_the_nearest_case_is_one_of_the_same_tenant(node: Delivery, tmp_path: Path) -> None:
     """What one tenant concluded is in no ticket, row or entry of another, whose rule has the same name."""
     config = load_config(tmp_path / "node")
-    chosen = structs.replace(config.delivery, plugin=PluginName.NEAREST_CASE, plugin_rules=(RULE,))
+    chosen = structs.replace(
+        config.delivery, plugin=PluginName.NEAREST_CASE, plugin_rules=(RULE,), tenants=(TENANT, _OTHER)
+    )
     plugin = delivery_settings(structs.replace(config, delivery=chosen), node.tools.database).plugin
     plugged = node.with_settings(plugin=plugin)
     first = _opened(plugged)

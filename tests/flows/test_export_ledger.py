@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.errors.ledger import NoCheckpointError
+from assay.flows.errors.ledger import LedgerFlowError, NoCheckpointError
 from assay.flows.ledger.append_record import append_record
-from assay.flows.ledger.export_ledger import EntryTooLongError, ExportForm, export_ledger
+from assay.flows.ledger.export_ledger import ExportForm, export_ledger
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.kernel.bundle import parse_bundle
 from assay.kernel.check_bundle import check_bundle
@@ -16,6 +16,7 @@ from assay.kernel.key import TrustAnchors
 from assay.kernel.ledger import EmptyBodyError
 from assay.kernel.tile import root_hash, tile_path
 from tests.flows._node import TENANT, append_notes, new_node, opened
+from tests.raising import raises
 
 _Files = dict[str, bytes]
 
@@ -66,7 +67,7 @@ def test_an_entry_that_no_bundle_can_hold_is_refused(home: Path) -> None:
     with opened(home) as tools:
         append_record(tools, TENANT, {"long": "x" * 70_000}, at=tools.clock.now()).result()
         sign_checkpoint(tools, TENANT, at=tools.clock.now())
-    with pytest.raises(EntryTooLongError, match="entry 4"):
+    with raises(LedgerFlowError.entry_too_long, match="entry 4"):
         _exported(home, ExportForm.TILES)
     assert len(_exported(home, ExportForm.NDJSON)["entries.ndjson"].splitlines()) == 4
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assay.adapters.inference.grammar import require_by_grammar, require_grammar
-from assay.flows.errors.verdicts import DraftGraphError
+from assay.flows.errors.verdicts import VerdictFlowError
 from assay.flows.verdicts.extract_graph import extract_graph
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import digest_of
@@ -25,6 +25,7 @@ from assay.verdicts.graph.extract_drafting import ExtractSettings
 from assay.verdicts.graph.extract_suggest import render_suggest_prompt, suggest_grammar
 from assay.verdicts.graph.open import SovereigntyMode
 from tests.flows._verdicts import VerdictDesk, opened_verdicts
+from tests.raising import raises
 
 TEXT = (Path(__file__).resolve().parents[2] / "examples" / "regulations" / "ship_emissions.md").read_text()
 WHO = ModelIdentity(backend="llamacpp", engine_version="1", model="tiny", weight_hash=digest_of(b"tiny"))
@@ -145,7 +146,7 @@ def _draft() -> bytes:
 
 
 def _refuses(desk: VerdictDesk, document: bytes) -> bool:
-    with pytest.raises(DraftGraphError):
+    with raises(VerdictFlowError.graph_draft):
         desk.load(document)
     return True
 

@@ -10,7 +10,7 @@ import pytest
 
 from assay.adapters.service_client import HttpServiceClient
 from assay.delivery.answerer import Question
-from assay.delivery.errors import FederationError, InvalidQuestionError, OutcomeConflictError, OutcomeSourceError
+from assay.delivery.errors import DeliveryError, InvalidQuestionError, OutcomeConflictError
 from assay.delivery.federate import Agreement, parse_agreement
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.strand import StrandId, StrandResult, StrandType, register_strands
@@ -18,10 +18,10 @@ from assay.flows.delivery.answerers import Connect, ProxyAnswerer
 from assay.flows.delivery.peers import Forwarded
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.delivery import AnswererError
-from assay.identity.errors import RoleMissingError
+from assay.identity.errors import IdentityError
 from assay.identity.principal import PrincipalKind
 from assay.kernel.conformance import Fetched
-from assay.kernel.ids import PrincipalId, TicketId
+from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.surfaces.http.app import create_app
@@ -30,6 +30,7 @@ from tests.acting import issue_api_key
 from tests.delivering import agree_with_peer, forward_outcome, grant_reporter, show_agreement
 from tests.flows._delivery import RULE, SLUG, Delivery, opened_delivery
 from tests.flows._people import ADMIN, TENANT
+from tests.raising import raises
 from tests.surfaces.http._streams import Running, running
 
 _OURS = "QUAY-1"
@@ -214,6 +215,41 @@ def test_a_peer_that_gives_no_answer_gave_none(two: Two) -> None:
         away.replay(None, ())  # type: ignore[arg-type]  # whatever was asked
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "cannot be read"),
+        (b"<html>busy</html>", "cannot be read"),
+        (b'{"output": "clear"', "cannot be read"),
+        (b'{"output": "clear", "output": "danger"}', "cannot be read"),
+        (b'["clear"]', "expected an object"),
+        (b'{"answer": "clear"}', "member `output`"),
+        (b'{"output": null}', "or `withheld`, got null"),
+        (b'{"output": null, "annotation": {"withheld": false}}', "or `withheld`, got null"),
+        (b'{"output": null, "annotation": {"withheld": "true"}}', "or `withheld`, got null"),
+    ],
+)
+def test_what_cannot_be_read_and_a_null_that_is_not_withheld_are_failures(two: Two, content: bytes, words: str) -> None:
+    """Neither is the answer `null`: the peer failed, and nothing is delivered in its place."""
+    before = len(two.ours.desk.entries(EntryKind.ANSWER_DELIVERED))
+    with pytest.raises(AnswererError, match=words):
+        two.proxying(_saying(content)).ask()
+    assert len(two.ours.desk.entries(EntryKind.ANSWER_DELIVERED)) == before
+
+
+def test_an_output_that_a_peer_withholds_is_an_answer(two: Two) -> None:
+    done = two.proxying(_saying(b'{"output": null, "annotation": {"withheld": true}}')).ask()
+    assert (done.body.output, str(done.body.authenticity_level)) == (None, "PRAMANA-0")
+
+
+def _saying(content: bytes) -> Connect:
+    class Odd(HttpServiceClient):
+        def request(self, method: str, url: str, **more: Any) -> Fetched | None:  # noqa: ANN401  as the client has it
+            return Fetched(status=200, content=content) if method == "POST" else super().request(method, url, **more)
+
+    return Odd
+
+
 def _agree(two: Two, *, by: str | None = None, **chosen: Any) -> Agreement:  # noqa: ANN401  any field
     fields: dict[str, Any] = {"peer": "harbour", "rules": ((RuleId(RULE), RuleId(_OURS)),)}
     made = Agreement(**(fields | chosen))
@@ -255,7 +291,7 @@ def test_a_person_who_is_called_like_a_peer_is_none(two: Two) -> None:
     grant_reporter(
         two.ours.tools, PrincipalId("user:harbour"), ["QUAY-*"], credential=two.ours.olga, at=two.ours.desk.start
     )
-    with pytest.raises(OutcomeSourceError):
+    with raises(DeliveryError.outcome_source):
         two.forward("failure", RULE, key="person", by=person)
 
 
@@ -298,11 +334,11 @@ def test_a_key_stands_for_one_signal_also_where_nobody_can_translate_it(two: Two
 @pytest.mark.clause("pramana", "14.2")
 def test_only_a_peer_with_an_agreement_forwards_and_only_what_it_was_granted(two: Two) -> None:
     """An agreement translates and does not authorise."""
-    with pytest.raises(OutcomeSourceError):
+    with raises(DeliveryError.outcome_source):
         two.forward("failure", RULE, key="bell", by=two.ours.bell)
     two.ours.rule("MAR-1")
     _agree(two, rules=((RuleId(RULE), RuleId("MAR-1")),))
-    with pytest.raises(OutcomeSourceError):
+    with raises(DeliveryError.outcome_source):
         two.forward("failure", RULE, key="foreign")
     _agree(two)
 
@@ -310,7 +346,7 @@ def test_only_a_peer_with_an_agreement_forwards_and_only_what_it_was_granted(two
 def test_an_operator_agrees_and_the_latest_agreement_is_in_force(two: Two) -> None:
     made = _agree(two, strands=(StrandId("x-pilot"),))
     assert show_agreement(two.ours.tools, TENANT, "harbour") == made
-    with pytest.raises(RoleMissingError):
+    with raises(IdentityError.role):
         _agree(two, by=two.ours.amira)
     with pytest.raises(NotFoundError):
         _agree(two, rules=((RuleId(RULE), RuleId("NOT-HERE")),))
@@ -318,7 +354,7 @@ def test_an_operator_agrees_and_the_latest_agreement_is_in_force(two: Two) -> No
         show_agreement(two.ours.tools, TENANT, "nobody")
     assert parse_agreement(json.dumps({"peer": "harbour", "rules": [[RULE, _OURS]]})).rules == ((RULE, _OURS),)
     for wrong in (b"[]", b'{"peer":""}', b'{"peer":"a","strands":["proof"]}', b'{"peer":"a","more":1}'):
-        with pytest.raises(FederationError):
+        with raises(DeliveryError.federation):
             parse_agreement(wrong)
 
 
@@ -363,5 +399,7 @@ def test_a_node_is_told_of_its_peers_by_its_configuration(tmp_path: Path) -> Non
     config = tmp_path / "node" / "assay.toml"
     config.write_text(config.read_text() + '\n[[delivery.peers]]\nname = "harbour"\nurl = "http://127.0.0.1:9"\n')
 
-    with open_node(tmp_path / "node") as (tools, _):
-        assert isinstance(tools.delivery.answerers["peer:harbour"], ProxyAnswerer)
+    with open_node(tmp_path / "node") as (tools, read):
+        own = TenantId(read.node.tenant)
+        assert isinstance(tools.delivery.answerers_of(own)["peer:harbour"], ProxyAnswerer)
+        assert "peer:harbour" not in tools.delivery.answerers_of(TenantId("other"))

@@ -2,14 +2,13 @@
 
 from random import Random
 
-import pytest
-
 from assay.flows.truth.compile_job import GatheredKeys, StoredText
 from assay.truth.contract import Contract
-from assay.truth.errors import ObservationHashError
+from assay.truth.errors import TruthError
 from assay.truth.gather import Gathered
 from assay.truth.observation import render_observation
 from assay.truth.state import render_truth_state
+from tests.raising import raises
 from tests.truth.compiling import KEY, at, compiled, flood, observed, trusted
 
 CONTRACT = flood()
@@ -61,7 +60,7 @@ def test_another_text_or_receipt_under_the_same_hash_is_read_anew() -> None:
     later = tuple(one._replace(received_at=at("12:25")) for one in STORED)
     assert {row.hashed.received_at for row in memory.gather(CONTRACT, KEY, later).rows} == {at("12:25")}
     forged = (STORED[0]._replace(text=STORED[1].text), *STORED[1:])
-    with pytest.raises(ObservationHashError):
+    with raises(TruthError.observation_hash):
         memory.gather(CONTRACT, KEY, forged)
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.identity import CredentialEndedError, NotSignedInError, SessionRequiredError
+from assay.flows.errors.identity import IdentityFlowError, NotSignedInError
 from assay.flows.identity.authenticate import authenticate, check_credential, require_session
 from assay.identity.caller import Via
 from assay.identity.credential import ApiKeyPrefix
-from assay.identity.errors import DisabledError, InvalidCredentialError, InvalidSessionError
+from assay.identity.errors import IdentityError, InvalidCredentialError, InvalidSessionError
 from assay.identity.finding import CredentialState
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId
@@ -27,6 +27,7 @@ from tests.acting import (
     set_password,
 )
 from tests.flows._people import ADMIN, PASSWORD, TENANT, Desk, LostError, opened_desk
+from tests.raising import raises
 
 AMIRA = PrincipalId("user:amira")
 PLANNER = PrincipalId("ai:planner")
@@ -61,7 +62,7 @@ def test_an_api_key_proves_its_principal(desk: Desk) -> None:
     assert (proved.principal.id, proved.via, proved.credential_id) == (PLANNER, Via.API_KEY, prefix)
     assert proved.has_scope("ledger:append")
     assert not proved.has_scope("principal:add")
-    with pytest.raises(SessionRequiredError):
+    with raises(IdentityFlowError.session_required):
         require_session(proved)
 
 
@@ -116,9 +117,9 @@ def test_a_disabled_principal_proves_nothing(desk: Desk) -> None:
         assert authenticate(desk.tools, credential, at=desk.at(seconds=59)).principal.tenant_id == TENANT
         with pytest.raises(NotSignedInError):
             authenticate(desk.tools, credential, at=desk.at(minutes=1))
-    with pytest.raises(DisabledError):
+    with raises(IdentityError.disabled):
         issue_api_key(desk.tools, TENANT, PLANNER, by=ADMIN, at=desk.at(minutes=2))
-    with pytest.raises(DisabledError):
+    with raises(IdentityError.disabled):
         rotate_api_key(desk.tools, TENANT, prefix, overlap=timedelta(), by=ADMIN, at=desk.at(minutes=2))
     with pytest.raises(NotSignedInError):
         desk.session(minutes=2)
@@ -156,9 +157,9 @@ def test_an_ended_key_has_no_heir_and_ends_once(desk: Desk) -> None:
     revoke_api_key(desk.tools, TENANT, prefix, reason="lost", by=ADMIN, at=desk.at(minutes=1))
     _, expired = _issue(desk, lifetime=timedelta(minutes=1))
     for one in (prefix, expired):
-        with pytest.raises(CredentialEndedError):
+        with raises(IdentityFlowError.credential_ended):
             rotate_api_key(desk.tools, TENANT, one, overlap=timedelta(), by=ADMIN, at=desk.at(minutes=1))
-        with pytest.raises(CredentialEndedError):
+        with raises(IdentityFlowError.credential_ended):
             revoke_api_key(desk.tools, TENANT, one, reason="again", by=ADMIN, at=desk.at(minutes=1))
 
 
@@ -224,7 +225,7 @@ def test_logging_out_ends_the_session_at_once(desk: Desk) -> None:
         log_out(desk.tools, token, at=desk.at(minutes=2))
     (body,) = desk.entries(EntryKind.CREDENTIAL_REVOKED)
     assert (body["credential"], body["credential_id"]) == ("session", revocation.session_id)
-    with pytest.raises(SessionRequiredError):
+    with raises(IdentityFlowError.session_required):
         log_out(desk.tools, _issue(desk)[0], at=desk.at(minutes=2))
 
 

@@ -6,19 +6,20 @@ from pathlib import Path
 import pytest
 
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.identity import NotSignedInError, SessionRequiredError
+from assay.flows.errors.identity import IdentityFlowError, NotSignedInError
 from assay.flows.identity.principals import amend
 from assay.identity.caller import Caller
-from assay.identity.errors import RoleMissingError
+from assay.identity.errors import IdentityError
 from assay.identity.principal import Principal, PrincipalChange
-from assay.kernel.errors import Error
+from assay.kernel.errors import Code, Error
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.operations.dispatch import Dispatcher
 from assay.operations.parse import parse_request
 from assay.operations.table import BY_NAME
-from assay.registry.errors import TierChangeError
+from assay.registry.errors import DeniedError
 from tests.acting import amend_principal, caller_of, disable_principal, issue_api_key, plain, request_tier
 from tests.flows._people import ADMIN, TENANT, Desk, opened_desk
+from tests.raising import raises
 
 _ROOT, _AMIRA, _NEW = PrincipalId("user:root"), PrincipalId("user:amira"), PrincipalId("ai:new")
 
@@ -73,7 +74,7 @@ def test_whoever_lost_the_role_or_the_session_since_does_nothing(desk: Desk, act
     session = caller_of(desk.tools, desk.session(_ROOT), at=desk.at(minutes=2))
     session = Dispatcher(tools=desk.tools).permit(BY_NAME["principal.add"], session)
     amend_principal(desk.tools, TENANT, _ROOT, PrincipalChange(roles=()), by=ADMIN, at=desk.at(minutes=1))
-    _nothing(desk, RoleMissingError, act, session)
+    _nothing(desk, IdentityError.role, act, session)
     disable_principal(desk.tools, TENANT, _ROOT, by=ADMIN, at=desk.at(minutes=1))
     _nothing(desk, NotSignedInError, act, session)
 
@@ -81,7 +82,7 @@ def test_whoever_lost_the_role_or_the_session_since_does_nothing(desk: Desk, act
 @pytest.mark.parametrize("act", _ACTS)
 def test_an_administrators_key_is_not_enough(desk: Desk, act: Act) -> None:
     key, _ = issue_api_key(desk.tools, TENANT, _ROOT, by=ADMIN, at=desk.start)
-    _nothing(desk, SessionRequiredError, act, key)
+    _nothing(desk, IdentityFlowError.session_required, act, key)
 
 
 @pytest.mark.parametrize("act", [_amend, _disable])
@@ -103,9 +104,9 @@ def test_whoever_joins_joins_the_administrators_own_tenant(desk: Desk) -> None:
 def test_an_administrator_does_not_amend_their_own_tier(desk: Desk) -> None:
     session, before = desk.session(_ROOT), desk.head()
     root = caller_of(desk.tools, session, at=desk.at(minutes=2))
-    with pytest.raises(TierChangeError):
+    with raises(DeniedError.tier_change):
         amend(desk.tools, root, _ROOT, PrincipalChange(action_tier=3))
-    with pytest.raises(TierChangeError):
+    with raises(DeniedError.tier_change):
         request_tier(desk.tools, _ROOT, 3, reason="mine", credential=session, at=desk.at(minutes=2))
     assert desk.head() == before
 
@@ -119,8 +120,8 @@ def test_whoever_is_disabled_already_stays_so_since_then(desk: Desk) -> None:
     assert desk.head() == before
 
 
-def _nothing(desk: Desk, error: type[Error], act: Act, credential: str | Caller) -> None:
+def _nothing(desk: Desk, error: Code | type[Error], act: Act, credential: str | Caller) -> None:
     before = desk.head()
-    with pytest.raises(error):
+    with raises(error):
         act(desk, credential)
     assert desk.head() == before

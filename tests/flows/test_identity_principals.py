@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.identity import PasswordFormError, PrincipalExistsError
-from assay.flows.errors.ledger import NothingToEraseError
+from assay.flows.errors.identity import IdentityFlowError
+from assay.flows.errors.ledger import LedgerFlowError
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.ledger.erase_record import erase_record
-from assay.identity.errors import InvalidPrincipalError, MachinePasswordError
+from assay.identity.errors import IdentityError, InvalidPrincipalError
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
@@ -24,6 +24,7 @@ from tests.acting import (
     set_password,
 )
 from tests.flows._people import ADMIN, PASSWORD, TENANT, Desk, LostError, opened_desk
+from tests.raising import raises
 
 AMIRA = PrincipalId("user:amira")
 NOBODY = PrincipalId("user:nobody")
@@ -84,7 +85,7 @@ def test_a_principal_without_a_name_goes_on_and_may_be_named_again(desk: Desk) -
     """A later version that says nothing about the name has none, and logs none."""
     desk.add(password=None)
     erase_principal(desk.tools, TENANT, AMIRA, by=ADMIN, reason="asked to", at=desk.start)
-    with pytest.raises(NothingToEraseError):
+    with raises(LedgerFlowError.nothing_to_erase):
         erase_principal(desk.tools, TENANT, AMIRA, by=ADMIN, reason="again", at=desk.start)
     with pytest.raises(NotFoundError):
         erase_principal(desk.tools, TENANT, NOBODY, by=ADMIN, reason="who", at=desk.start)
@@ -112,7 +113,7 @@ def test_an_id_is_given_once(desk: Desk) -> None:
     """The second is refused and leaves no entry."""
     desk.add(password=None)
     before = desk.head()
-    with pytest.raises(PrincipalExistsError):
+    with raises(IdentityFlowError.exists):
         desk.add(password=None)
     assert desk.head() == before
 
@@ -120,14 +121,14 @@ def test_an_id_is_given_once(desk: Desk) -> None:
 def test_a_machine_gets_no_password(desk: Desk) -> None:
     """Neither when it is added nor later."""
     desk.add("ai:planner", kind=PrincipalKind.AGENT)
-    with pytest.raises(MachinePasswordError):
+    with raises(IdentityError.machine_password):
         set_password(desk.tools, TENANT, PrincipalId("ai:planner"), PASSWORD, by=ADMIN, at=desk.start)
 
 
 @pytest.mark.parametrize("password", ["short", "x" * 1025, "correct horse \udcff"])
 def test_a_password_is_long_text(desk: Desk, password: str) -> None:
     """The refusal tells its length and never the password."""
-    with pytest.raises(PasswordFormError) as refusal:
+    with raises(IdentityFlowError.password_form) as refusal:
         desk.add(password=password)
     assert password not in str(refusal.value)
     assert list_principals(desk.tools, TENANT) == ()

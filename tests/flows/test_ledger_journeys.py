@@ -7,7 +7,7 @@ import pytest
 
 from assay.adapters.keyfile import create_key_file
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.ledger import NoCheckpointError, NothingToEraseError, RolledBackError
+from assay.flows.errors.ledger import LedgerFlowError, NoCheckpointError
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.ledger.erase_record import erase_record
 from assay.flows.ledger.own_keys import own_key_ring
@@ -24,6 +24,7 @@ from assay.kernel.key import KeyPurpose, TrustAnchors
 from assay.kernel.ledger import EntryKind, draft_entry
 from assay.kernel.proof import parse_tlog_proof, render_tlog_proof, verify_tlog_proof
 from tests.flows._node import TENANT, append_notes, new_node, opened
+from tests.raising import raises
 
 SALT = bytes(range(32))
 
@@ -112,7 +113,7 @@ def test_a_database_that_lost_entries_is_not_written_to_again(home: Path) -> Non
         (home / copy).unlink(missing_ok=True)
         if (home / f"old-{copy}").exists():
             (home / f"old-{copy}").rename(home / copy)
-    with pytest.raises(RolledBackError, match="ends at entry 3, but a checkpoint over 8"), opened(home):
+    with raises(LedgerFlowError.rolled_back, match="ends at entry 3, but a checkpoint over 8"), opened(home):
         pass
 
 
@@ -181,7 +182,7 @@ def test_erased_values_are_gone_and_their_proof_stays(home: Path) -> None:
 def test_erasing_what_is_not_there_changes_nothing(home: Path) -> None:
     with opened(home) as tools:
         before = tools.database.read(lambda unit: unit.ledger.head(TENANT))
-        with pytest.raises(NothingToEraseError, match="no erasable value at `/x`"):
+        with raises(LedgerFlowError.nothing_to_erase, match="no erasable value at `/x`"):
             erase_record(
                 tools,
                 TENANT,

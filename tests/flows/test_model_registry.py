@@ -8,6 +8,7 @@ from shutil import copytree
 import pytest
 
 from assay.adapters.weight_folder import WeightFolder
+from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.model.activate_model import ActivationAsked, NeededCases, ask_activation
 from assay.flows.model.evaluate_model import record_figures
 from assay.flows.model.known_model import active_hash, load_weights, shipped_card, shipped_cards
@@ -256,6 +257,7 @@ def test_the_weights_in_use_judge_and_substituted_bytes_are_refused(tmp_path: Pa
         "UPDATE model_activation SET ticket_id = 'another'",
         "UPDATE model_activation SET activated_at = '2020-01-01T00:00:00.000000Z'",
         "UPDATE model_activation SET sequence_number = 1",
+        "DELETE FROM model_activation",
         "INSERT INTO model_activation SELECT tenant_id, 9, '{other}', weight_hash, 'x', 'y', activated_at FROM {table}",
     ],
 )
@@ -270,6 +272,43 @@ def test_a_row_that_nobody_decided_puts_no_weights_into_use(activated: Path, tmp
             pass
         with refused("store.damaged_record"):
             tools.database.read(lambda unit: active_hash(unit, TENANT))
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ("UPDATE model SET parent_hash = '{other}'", "ledger.row_differs"),
+        ("UPDATE model SET manifest = replace(manifest, '1.1.0', '9.9.9')", "ledger.row_differs"),
+        (
+            "UPDATE model_evaluation SET figures = replace(figures, '\"silent_clears\":0', '\"silent_clears\":1')",
+            "ledger.row_differs",
+        ),
+        ("UPDATE model_evaluation SET cases = 9000", "ledger.row_differs"),
+        ("DELETE FROM model", "ledger.row_missing"),
+        ("DELETE FROM model_evaluation", "ledger.row_missing"),
+        ("DELETE FROM model_activation", "ledger.row_missing"),
+    ],
+)
+def test_changed_rows_of_models_are_not_shown_and_an_audit_names_them(
+    activated: Path, tmp_path: Path, change: str, code: str
+) -> None:
+    home = next(copytree(activated, tmp_path / "copy").rglob("assay.toml")).parent
+    home.chmod(0o700)
+    child = digest_of(same_weights())
+    with open_node(home) as (tools, _):
+        assert show_model(tools, TENANT, child).is_active
+        assert audit_ledger(tools, TENANT, full=True, leave_mark=False).holds
+    damage(home, change.format(other=digest_of(broken_weights())))
+    table = next(word for word in change.split() if word.startswith("model"))
+    with open_node(home) as (tools, _):
+        report = audit_ledger(tools, TENANT, full=True, leave_mark=False)
+        assert (report.holds, report.code) == (False, code)
+        assert f"`{table}`" in str(report.message)
+        if table == "model_evaluation" and code == "ledger.row_missing":
+            assert show_model(tools, TENANT, child).evaluations == ()
+            return
+        with refused("store.damaged_record" if table != "model" or code == "ledger.row_differs" else "model.unknown"):
+            show_model(tools, TENANT, child)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from assay.flows.claims.policies import ReleaseGatePolicy, release_gate_policy
 from assay.flows.delivery.answer_record import get_record
 from assay.flows.delivery.deliver_answer import AnsweredQuestion, AskQuestion, ask
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.claims import NotResumableError
+from assay.flows.errors.claims import ClaimsFlowError
 from assay.flows.errors.delivery import AnswererError
 from assay.flows.known import get_ticket
 from assay.flows.registry.fire_switch import fire_switch
@@ -33,7 +33,7 @@ from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
 from assay.registry.errors import TierClosedError
 from assay.registry.trip import Fired, FiringCause, SenseFigures
-from assay.review.errors import OwnRequestError
+from assay.review.errors import ReviewError
 from assay.review.queue import QueueFilter
 from assay.review.ticket import Ticket, TicketSubject
 from assay.truth.status import TruthStatus
@@ -44,6 +44,7 @@ from tests.flows._people import ADMIN, TENANT
 from tests.flows._truth import opened_truth
 from tests.flows._verdicts import opened_verdicts
 from tests.flows._verdicts import rule as graph_rule
+from tests.raising import raises
 
 UNSURE = {
     "id": "depth",
@@ -108,7 +109,7 @@ def test_claims_that_are_none_are_refused(node: Delivery, rough: Any) -> None:  
     done = node.answering(lambda _question: claiming(rough), "other").ask(slug="other")
     assert (done.body.output, done.body.withheld, gate_of(done).decision) == (None, True, "REFUSE")
     assert (done.tickets, gate_of(done).bundle_hash) == ((), None)
-    with pytest.raises(NotResumableError):
+    with raises(ClaimsFlowError.not_resumable):
         resume_answer(node.tools, done.answer_id, credential=node.amira, at=node.desk.at(minutes=5))
 
 
@@ -131,7 +132,7 @@ def test_a_doubtful_answer_waits_for_a_person_and_is_then_given_out(node: Delive
     assert (waiting.body.output, waiting.tickets) == (None, done.tickets)
     ticket = ticket_of(node, done)
     assert "there is enough water" in ticket.shown
-    with pytest.raises(OwnRequestError):
+    with raises(ReviewError.own_request):
         node.accept(ticket, by=node.rita, choice="resume")
     node.accept(ticket, by=node.sam, choice="resume")
     released = resume_answer(node.tools, done.answer_id, credential=node.rita, at=node.desk.at(minutes=13))

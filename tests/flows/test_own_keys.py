@@ -10,7 +10,7 @@ import pytest
 
 from assay.adapters.keyfile import create_key_file
 from assay.adapters.toml_text import set_toml_value
-from assay.flows.errors.ledger import OtherDatabaseError, OwnKeyError
+from assay.flows.errors.ledger import LedgerFlowError, OtherDatabaseError
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.ledger.examine_node import State, examine_node
 from assay.flows.ledger.own_keys import own_key_ring
@@ -40,6 +40,7 @@ from assay.ports.witness import WitnessReply
 from assay.wiring import open_node
 from tests.flows._node import TENANT, append_notes, new_node, opened
 from tests.kernel._seed_signer import SeedSigner
+from tests.raising import raises
 
 _OTHER = SeedSigner(7)
 
@@ -90,7 +91,7 @@ def test_a_node_with_a_foreign_key_does_not_open_for_writing(home: Path, purpose
     """Reading goes on, and after the repair everything holds."""
     create_key_file(home / "keys" / "other.key")
     _configure(home, "keys", purpose, "keys/other.key")
-    with pytest.raises(OwnKeyError, match=rf"the {purpose} key .*\[key\.unknown\]"), opened(home):
+    with raises(LedgerFlowError.key_not_own, match=rf"the {purpose} key .*\[key\.unknown\]"), opened(home):
         pass
     with opened(home, writable=False) as tools:
         assert audit_ledger(tools, TENANT, leave_mark=False).holds
@@ -104,7 +105,10 @@ def test_a_rotation_cut_short_says_where_the_successor_is(home: Path) -> None:
     """The old key has ended and assay.toml still names it: the error says what to write there instead."""
     with opened(home) as tools:
         _rotate(tools, create_key_file(home / "keys" / "ledger-2.key"))
-    with pytest.raises(OwnKeyError, match=r'set `ledger = "keys/ledger-2\.key"` under `\[keys\]`'), opened(home):
+    with (
+        raises(LedgerFlowError.key_not_own, match=r'set `ledger = "keys/ledger-2\.key"` under `\[keys\]`'),
+        opened(home),
+    ):
         pass
     _configure(home, "keys", "ledger", "keys/ledger-2.key")
     with opened(home) as tools:
@@ -115,7 +119,7 @@ def test_a_rotation_cut_short_says_where_the_successor_is(home: Path) -> None:
 def test_a_successor_that_is_elsewhere_is_named_by_its_id(home: Path) -> None:
     with opened(home) as tools:
         _rotate(tools, _OTHER)
-    with pytest.raises(OwnKeyError, match=f"its successor is {_OTHER.key_id}"), opened(home):
+    with raises(LedgerFlowError.key_not_own, match=f"its successor is {_OTHER.key_id}"), opened(home):
         pass
 
 

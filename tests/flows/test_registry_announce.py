@@ -16,11 +16,12 @@ from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.ports.registry_store import RevokedKey
 from assay.registry.announce import AnnounceEvent, AnnouncePolicy, Origin, draft_announce, sign_announce
-from assay.registry.errors import RevokedKeyError
+from assay.registry.errors import RegistryError
 from assay.registry.lease import Lease
 from assay.wiring import open_node
 from tests.acting import register_service, revoke_service_key
 from tests.flows._people import ADMIN, TENANT, Desk, at_once, opened_desk
+from tests.raising import raises
 from tests.registry.codex import make_manifest
 
 _OWN, _FOREIGN = (KeyFileSigner(Ed25519PrivateKey.from_private_bytes(bytes([n]) * 32)) for n in (1, 2))
@@ -123,7 +124,7 @@ def test_a_revoked_key_is_heard_no_more_also_after_a_restart(tmp_path: Path) -> 
         beat = _message(late, 3, AnnounceEvent.HEARTBEAT)
         assert _refusal(again, beat, late) == "registry.revoked_key"
         assert _receive(again, _message(late, 2, signer=_FOREIGN), late).key_id == _FOREIGN.key_id
-        with pytest.raises(RevokedKeyError):
+        with raises(RegistryError.key_revoked):
             register_service(tools, TENANT, _NAME, _OWN.public_key or b"", by=ADMIN, at=late)
 
 

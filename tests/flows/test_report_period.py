@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from assay.flows.errors.ledger import NoCheckpointError, NoWitnessesError, ReportError
+from assay.flows.errors.ledger import LedgerFlowError, NoCheckpointError
 from assay.flows.ledger.append_record import append_record
 from assay.flows.ledger.check_proof import check_proof
 from assay.flows.ledger.check_report import check_report, parse_report, render_report
@@ -23,6 +23,7 @@ from assay.kernel.key import TrustAnchors, parse_anchors
 from tests.contract._kit import refused
 from tests.flows._node import TENANT
 from tests.flows._verdicts import VerdictDesk, opened_verdicts, rule
+from tests.raising import raises
 
 
 @pytest.fixture(scope="module")
@@ -189,9 +190,9 @@ def test_a_file_that_is_no_report_is_refused(desk: VerdictDesk) -> None:
     for changed in (b"{}", b"[]", content.replace(b'"rows"', b'"more"'), content.replace(b'  "format"', b'  "form"')):
         with pytest.raises(Error):
             parse_report(changed)
-    with pytest.raises(ReportError):
+    with raises(LedgerFlowError.proof_report):
         parse_report(b"{}")
-    with pytest.raises(NoWitnessesError):
+    with raises(LedgerFlowError.proof_no_witnesses):
         check_proof(content, _anchors(desk), threshold=1)
 
 

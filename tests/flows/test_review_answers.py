@@ -9,39 +9,26 @@ import pytest
 
 from assay.adapters.keyfile import create_key_file
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.identity import AnswerTimeError, NotSignedInError, SessionRequiredError
+from assay.flows.errors.identity import IdentityFlowError, NotSignedInError
 from assay.flows.ledger.rotate_key import rotate_key
 from assay.flows.request import encode_result, etag_of
 from assay.flows.review.answer_desk import answer_desk
 from assay.flows.review.answer_review import SIGNED_ELSEWHERE_WITHIN, SignedElsewhere, draft_unsigned
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.digest import digest_of
-from assay.kernel.errors import Error, SignatureError
+from assay.kernel.errors import Code, Error, SignatureError
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.key import KeyPurpose, parse_anchors
 from assay.kernel.ledger import EntryKind
 from assay.review.answer import SignedWith, answer_message
 from assay.review.draft import Reply
-from assay.review.errors import (
-    AlreadyAnsweredError,
-    BodyError,
-    ExpiredTicketError,
-    InvalidTicketError,
-    MachineAnswerError,
-    NotEligibleError,
-    OwnRequestError,
-    ReasonMissingError,
-    ReviewerKeyError,
-    SettledTicketError,
-    StaleTicketError,
-    TooEarlyError,
-    UnknownChoiceError,
-)
+from assay.review.errors import InvalidTicketError, ReviewError
 from assay.review.kind import OnExpiry, TicketKind
 from assay.review.settle import SettlementState
 from tests.acting import amend_principal, caller_of, disable_principal, issue_api_key, log_out, looking, view_ticket
 from tests.contract._kit import refused
 from tests.flows._people import ADMIN, TENANT, Desk, LostError, opened_desk
+from tests.raising import raises
 
 AMIRA = PrincipalId("user:amira")
 UNKNOWN_TICKET = TicketId("tkt_" + "a" * 26)
@@ -54,11 +41,11 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         yield one
 
 
-def _refused(desk: Desk, error: type[Error], answer: object) -> None:
+def _refused(desk: Desk, error: Code | type[Error], answer: object) -> None:
     """A refusal leaves no answer and no entry."""
     before = desk.head()
     assert callable(answer)
-    with pytest.raises(error):
+    with raises(error):
         answer()
     assert desk.head() == before
 
@@ -142,9 +129,9 @@ def test_whoever_registered_a_key_signs_with_it(desk: Desk, tmp_path: Path) -> N
     assert own.public_key is not None
     desk.add("user:bo", public_key=own.public_key.hex())
     ticket, token, amira = desk.ticket(), desk.session("user:bo"), desk.session()
-    _refused(desk, ReviewerKeyError, lambda: desk.answer(ticket, token))
-    _refused(desk, ReviewerKeyError, lambda: desk.answer(ticket, token, signing=other))
-    _refused(desk, ReviewerKeyError, lambda: desk.answer(ticket, amira, signing=own))
+    _refused(desk, ReviewError.reviewer_key, lambda: desk.answer(ticket, token))
+    _refused(desk, ReviewError.reviewer_key, lambda: desk.answer(ticket, token, signing=other))
+    _refused(desk, ReviewError.reviewer_key, lambda: desk.answer(ticket, amira, signing=own))
     done = desk.answer(ticket, token, signing=own)
     assert (done.answer.signed_with, done.answer.signing_key_id) == (SignedWith.REVIEWER_KEY, own.key_id)
     # The key is changed later; the answer is judged by the key that was registered when it was given.
@@ -167,7 +154,7 @@ def test_a_person_may_sign_on_a_machine_of_their_own(desk: Desk, tmp_path: Path)
     forged = replace(signed, signature=bytes(64))
     _refused(desk, SignatureError, lambda: desk.answer(ticket, token, signing=forged, at=desk.at(minutes=2)))
     _refused(desk, SignatureError, lambda: desk.answer(ticket, token, "reject", reason="no", signing=signed))
-    _refused(desk, ReviewerKeyError, lambda: desk.answer(ticket, amira, signing=signed))
+    _refused(desk, ReviewError.reviewer_key, lambda: desk.answer(ticket, amira, signing=signed))
     done = desk.answer(ticket, token, signing=signed, at=desk.at(minutes=2))
     assert (done.answer.answered_at, done.settlement.state) == (unsigned.answered_at, SettlementState.SETTLED)
 
@@ -180,7 +167,7 @@ def test_an_answer_signed_elsewhere_carries_a_time_close_to_ours(desk: Desk, tmp
     desk.add("user:bo", public_key=own.public_key.hex())
     ticket, token, now = desk.ticket(), desk.session("user:bo"), desk.at(minutes=10)
     signed = SignedElsewhere(signature=bytes(64), answered_at=desk.at(minutes=10, seconds=seconds))
-    _refused(desk, AnswerTimeError, lambda: desk.answer(ticket, token, signing=signed, at=now))
+    _refused(desk, IdentityFlowError.review_answer_time, lambda: desk.answer(ticket, token, signing=signed, at=now))
     assert SIGNED_ELSEWHERE_WITHIN.total_seconds() == 300
 
 
@@ -192,14 +179,14 @@ def test_an_answer_signed_before_the_due_time_does_not_count_after_it(desk: Desk
     reply = Reply(choice="approve", seen=ticket.shown_hash)
     unsigned = draft_unsigned(desk.tools, caller_of(desk.tools, token, at=desk.at(minutes=2)), ticket.id, reply)
     signed = SignedElsewhere(signature=own.sign(answer_message(unsigned)), answered_at=unsigned.answered_at)
-    _refused(desk, ExpiredTicketError, lambda: desk.answer(ticket, token, signing=signed, at=desk.at(minutes=3)))
+    _refused(desk, ReviewError.expired, lambda: desk.answer(ticket, token, signing=signed, at=desk.at(minutes=3)))
 
 
 def test_only_a_live_session_answers(desk: Desk) -> None:
     """Not a key of the same person, not a session that ended a moment before."""
     ticket, token = desk.ticket(), desk.session()
     key, _ = issue_api_key(desk.tools, TENANT, AMIRA, by=ADMIN, at=desk.start)
-    _refused(desk, SessionRequiredError, lambda: desk.answer(ticket, key))
+    _refused(desk, IdentityFlowError.session_required, lambda: desk.answer(ticket, key))
     _refused(desk, NotSignedInError, lambda: desk.answer(ticket, "st_nonsense"))
     _refused(desk, NotSignedInError, lambda: desk.answer(ticket, token, at=desk.at(minutes=15)))
     log_out(desk.tools, token, at=desk.at(minutes=1))
@@ -212,7 +199,7 @@ def test_a_machine_never_answers(desk: Desk, kind: PrincipalKind) -> None:
     desk.add("ai:reviewer", kind=kind)
     key, _ = issue_api_key(desk.tools, TENANT, PrincipalId("ai:reviewer"), by=ADMIN, at=desk.start)
     ticket = desk.ticket()
-    _refused(desk, MachineAnswerError, lambda: desk.answer(ticket, key))
+    _refused(desk, ReviewError.machine, lambda: desk.answer(ticket, key))
 
 
 def test_a_session_that_ends_while_its_answer_is_signed_does_not_answer(desk: Desk) -> None:
@@ -254,7 +241,7 @@ def test_a_key_that_is_replaced_while_its_answer_is_checked_does_not_sign(desk: 
     interrupted = desk.interrupted_by(
         lambda: amend_principal(desk.tools, TENANT, bo, change, by=ADMIN, at=desk.at(minutes=2))
     )
-    with pytest.raises(ReviewerKeyError):
+    with raises(ReviewError.reviewer_key):
         interrupted.answer(ticket, token, signing=signed, at=desk.at(minutes=3))
     assert desk.entries(EntryKind.TICKET_ANSWERED) == []
 
@@ -269,14 +256,14 @@ def test_a_disabled_person_does_not_answer(desk: Desk) -> None:
 def test_nobody_answers_their_own_request(desk: Desk, field: str) -> None:
     """Neither who opened the ticket nor who asked for what it is about."""
     ticket, token = desk.ticket(**{field: AMIRA}), desk.session()
-    _refused(desk, OwnRequestError, lambda: desk.answer(ticket, token))
+    _refused(desk, ReviewError.own_request, lambda: desk.answer(ticket, token))
 
 
 def test_a_role_is_needed_and_taken_away_at_once(desk: Desk) -> None:
     """What counts is the version in force when the answer commits."""
     ticket, token = desk.ticket(), desk.session()
     amend_principal(desk.tools, TENANT, AMIRA, PrincipalChange(roles=("auditor",)), by=ADMIN, at=desk.at(seconds=30))
-    _refused(desk, NotEligibleError, lambda: desk.answer(ticket, token))
+    _refused(desk, ReviewError.not_eligible, lambda: desk.answer(ticket, token))
 
 
 def test_a_ticket_of_another_tenant_is_not_there(desk: Desk) -> None:
@@ -293,11 +280,11 @@ def test_a_reply_fits_the_ticket(desk: Desk) -> None:
     ticket, token = desk.ticket(), desk.session()
     later = replace(desk, start=desk.at(minutes=5)).ticket()
     other = digest_of(b"something else")
-    _refused(desk, StaleTicketError, lambda: desk.answer(ticket, token, seen=other))
-    _refused(desk, UnknownChoiceError, lambda: desk.answer(ticket, token, "maybe"))
-    _refused(desk, ReasonMissingError, lambda: desk.answer(ticket, token, "reject"))
-    _refused(desk, BodyError, lambda: desk.answer(ticket, token, body='{"b":1, "a":2}'))
-    _refused(desk, TooEarlyError, lambda: desk.answer(later, token, at=desk.at(minutes=4)))
+    _refused(desk, ReviewError.stale_ticket, lambda: desk.answer(ticket, token, seen=other))
+    _refused(desk, ReviewError.unknown_choice, lambda: desk.answer(ticket, token, "maybe"))
+    _refused(desk, ReviewError.reason_missing, lambda: desk.answer(ticket, token, "reject"))
+    _refused(desk, ReviewError.body, lambda: desk.answer(ticket, token, body='{"b":1, "a":2}'))
+    _refused(desk, ReviewError.too_early, lambda: desk.answer(later, token, at=desk.at(minutes=4)))
 
 
 def test_a_person_answers_once_and_a_decision_stands(desk: Desk) -> None:
@@ -305,13 +292,13 @@ def test_a_person_answers_once_and_a_decision_stands(desk: Desk) -> None:
     desk.add("user:bo")
     desk.add("user:cleo")
     desk.answer(ticket, token)
-    _refused(desk, AlreadyAnsweredError, lambda: desk.answer(ticket, token, "reject", reason="no"))
+    _refused(desk, ReviewError.already_answered, lambda: desk.answer(ticket, token, "reject", reason="no"))
     desk.answer(ticket, desk.session("user:bo"))
     cleo = desk.session("user:cleo")
-    _refused(desk, SettledTicketError, lambda: desk.answer(ticket, cleo, "reject", reason="no"))
+    _refused(desk, ReviewError.settled, lambda: desk.answer(ticket, cleo, "reject", reason="no"))
     # What is recorded decides, also against a clock that went back to before the decision.
     early = desk.at(seconds=1)
-    _refused(desk, SettledTicketError, lambda: desk.answer(ticket, cleo, "reject", reason="no", at=early))
+    _refused(desk, ReviewError.settled, lambda: desk.answer(ticket, cleo, "reject", reason="no", at=early))
 
 
 def test_one_rejection_of_an_approval_decides(desk: Desk) -> None:

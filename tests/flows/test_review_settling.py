@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from assay.flows.errors import FlowError
-from assay.flows.errors.ledger import RolledBackError
+from assay.flows.errors.ledger import LedgerFlowError
 from assay.flows.review.settle_review import FollowUps
 from assay.flows.review.settle_reviews import settle_reviews
 from assay.flows.review.show_queue import page_queue
@@ -19,7 +19,7 @@ from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind, draft_entry
 from assay.ports.database import Unit
 from assay.review.answer import Answer
-from assay.review.errors import AlreadyAnsweredError, ExpiredTicketError, SettledTicketError
+from assay.review.errors import ReviewError
 from assay.review.kind import OnExpiry, TicketKind
 from assay.review.queue import QueueFilter
 from assay.review.settle import Settlement, SettlementState, Tally
@@ -28,6 +28,7 @@ from tests.acting import amend_principal, disable_principal, list_tickets, looki
 from tests.flows._node import damage
 from tests.flows._people import ADMIN, TENANT, Desk, LostError, at_once, opened_desk
 from tests.flows._questions import rows_of
+from tests.raising import is_of, raises
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def test_a_rejection_stands_whoever_gave_it(desk: Desk) -> None:
     ticket = desk.ticket(quorum=2)
     desk.answer(ticket, desk.session("user:bo"), "reject", reason="no")
     _shut_out(desk, "disabled", PrincipalId("user:bo"), at=desk.at(minutes=2))
-    with pytest.raises(SettledTicketError):
+    with raises(ReviewError.settled):
         desk.answer(ticket, desk.session(), at=desk.at(minutes=3))
 
 
@@ -136,11 +137,11 @@ def test_the_sweep_does_as_the_ticket_says(desk: Desk) -> None:
 def test_an_answer_that_comes_too_late_is_refused_swept_or_not(desk: Desk) -> None:
     """The time-out decides by itself; the sweep only writes it down."""
     ticket, token = desk.ticket(due_at=desk.at(minutes=5)), desk.session()
-    with pytest.raises(ExpiredTicketError):
+    with raises(ReviewError.expired):
         desk.answer(ticket, token, at=desk.at(minutes=5))
     settle_reviews(desk.tools, TENANT, at=desk.at(minutes=6))
     # A clock that went back does not reopen it.
-    with pytest.raises(ExpiredTicketError):
+    with raises(ReviewError.expired):
         desk.answer(ticket, token, at=desk.at(minutes=4))
 
 
@@ -250,10 +251,10 @@ def test_a_fault_of_ours_ends_the_sweep(desk: Desk) -> None:
     """A node that cannot write one settlement will not write the next; whoever asked hears it."""
 
     def fail(*_: object) -> None:
-        raise RolledBackError("the database lost entries")
+        raise LedgerFlowError.rolled_back("the database lost entries")
 
     desk.ticket()
-    with pytest.raises(RolledBackError):
+    with raises(LedgerFlowError.rolled_back):
         settle_reviews(
             desk.tools, TENANT, at=desk.at(hours=1), follow_ups=FollowUps(on_settlement={TicketKind.APPROVAL: fail})
         )
@@ -287,7 +288,7 @@ def test_one_person_at_once_on_many_machines_answers_once(desk: Desk) -> None:
     ticket = desk.ticket(quorum=2)
     tokens = [desk.session() for _ in range(4)]
     results = at_once([partial(desk.answer, ticket, token) for token in tokens])
-    refused = [one for one in results if isinstance(one, AlreadyAnsweredError)]
+    refused = [one for one in results if is_of(one, ReviewError.already_answered)]
     assert len(refused) == 3
     assert len(desk.entries(EntryKind.TICKET_ANSWERED)) == 1
     assert not view_ticket(desk.tools, looking(None, at=desk.at(minutes=2)), ticket.id).recorded
@@ -305,7 +306,7 @@ def test_yes_and_no_at_once_give_one_decision(desk: Desk) -> None:
                 partial(desk.answer, ticket, no, "reject", reason="no"),
             ]
         )
-        assert sum(isinstance(one, SettledTicketError) for one in results) == 1
+        assert sum(is_of(one, ReviewError.settled) for one in results) == 1
         assert len(desk.entries(EntryKind.TICKET_ANSWERED)) == before + 1
 
 
@@ -321,6 +322,6 @@ def test_an_answer_and_the_sweep_at_once_give_one_decision(desk: Desk) -> None:
         )
         view = view_ticket(desk.tools, looking(None, at=desk.at(minutes=7)), ticket.id)
         assert view.recorded
-        refused = isinstance(answered, ExpiredTicketError)
+        refused = is_of(answered, ReviewError.expired)
         assert view.settlement.state is (SettlementState.EXPIRED if refused else SettlementState.SETTLED)
         assert len(view.answers) == (0 if refused else 1)

@@ -6,7 +6,7 @@ from threading import Barrier, Thread
 
 import pytest
 
-from assay.flows.errors.ledger import DamagedIndexError, NoIndexError, SearchSizeError
+from assay.flows.errors.ledger import LedgerFlowError
 from assay.flows.ledger import prove_search as proving
 from assay.flows.ledger import seal_index as sealing
 from assay.flows.ledger.append_record import append_record
@@ -27,6 +27,7 @@ from assay.kernel.search_proof import render_search
 from assay.kernel.term import terms_of
 from assay.kernel.term_index import build_leaves
 from tests.flows._node import TENANT, append_notes, damage, new_node, opened
+from tests.raising import raises
 
 _SEGMENT = 20
 
@@ -166,7 +167,7 @@ def test_without_an_index_that_a_checkpoint_covers_nothing_is_proven(home: Path)
         append_notes(tools, 5)
         for step in (lambda: None, lambda: seal_index(tools, TENANT, at=tools.clock.now())):
             step()
-            with pytest.raises(NoIndexError):
+            with raises(LedgerFlowError.search_no_index):
                 prove_search(tools, TENANT, ["kind=note"])
         sign_checkpoint(tools, TENANT, at=tools.clock.now())
         assert prove_search(tools, TENANT, ["kind=note"]).entries
@@ -177,7 +178,7 @@ def test_a_proof_of_too_much_is_refused(home: Path, monkeypatch: pytest.MonkeyPa
     with opened(home) as tools:
         append_notes(tools, 5)
         _sealed(tools)
-        with pytest.raises(SearchSizeError):
+        with raises(LedgerFlowError.search_size):
             prove_search(tools, TENANT, ["kind=note"])
 
 
@@ -232,7 +233,7 @@ def test_a_search_does_not_pass_over_a_missing_index(home: Path) -> None:
         _note(tools, 50)
         _sealed(tools)
     damage(home, "DELETE FROM index_segment WHERE first = 21")
-    with opened(home, writable=False) as tools, pytest.raises(DamagedIndexError):
+    with opened(home, writable=False) as tools, raises(LedgerFlowError.search_damaged_index):
         search_entries(tools, TENANT, ["rule_id=R1"], limit=999)
 
 

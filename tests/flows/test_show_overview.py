@@ -2,15 +2,14 @@
 
 from pathlib import Path
 
-import pytest
-
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.registry.show_services import list_services
 from assay.flows.show_overview import HELD, Overview, show_ledger_standing, show_overview
-from assay.registry.errors import UnknownPermissionError
+from assay.registry.errors import RegistryError
 from tests.acting import looking
 from tests.flows._node import TENANT
 from tests.flows._verdicts import VerdictDesk, opened_verdicts, rule
+from tests.raising import raises
 
 
 def _seen_by(desk: VerdictDesk, name: str) -> Overview:
@@ -59,5 +58,5 @@ def test_services_are_told_with_their_switches(tmp_path: Path) -> None:
     with opened_verdicts(tmp_path) as desk:
         found = list_services(desk.tools, TENANT)
         assert (found.services, found.own.is_fired, found.own.history) == ((), False, ())
-        with pytest.raises(UnknownPermissionError):
+        with raises(RegistryError.unknown_permission):
             list_services(desk.tools, TENANT, needs=("NO_SUCH_BIT",))

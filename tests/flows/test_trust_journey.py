@@ -9,22 +9,21 @@ import pytest
 from msgspec.structs import replace
 
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.identity import NotSignedInError, SessionRequiredError
-from assay.flows.errors.truth import PolicyChangedError, RecordConflictError, SignalRefusedError
+from assay.flows.errors.identity import IdentityFlowError, NotSignedInError
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.known import get_ticket
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.settle_reviews import settle_reviews
 from assay.flows.trust.check_trust import check_trust
 from assay.flows.trust.fold_shelf import FoldShelf
 from assay.flows.trust.fold_trust import fold_trust, keep_marks
-from assay.flows.trust.policies import WeakPolicyError
 from assay.flows.trust.standings import compare_policies, freeze_agents, list_standings
 from assay.flows.truth.compile_truth import compile_truth
-from assay.identity.errors import RoleMissingError
+from assay.identity.errors import IdentityError
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.ledger import EntryKind
-from assay.review.errors import OwnRequestError
+from assay.review.errors import ReviewError
 from assay.trust.errors import PolicyError, SignalError
 from assay.trust.lint import lint_policy, report_hash
 from assay.trust.parse_policy import parse_policy
@@ -45,6 +44,7 @@ from tests.acting_truth import record_signal, register_policy, request_penalty
 from tests.flows._node import TENANT, damage
 from tests.flows._people import ADMIN
 from tests.flows._truth import POLICY, TruthDesk, critical_flood, in_force, opened_truth
+from tests.raising import raises
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_who_is_disabled_is_known_and_not_heard(desk: TruthDesk) -> None:
 )
 def test_signals_that_give_something_need_a_role(desk: TruthDesk, kind: SignalKind, body: object) -> None:
     key = desk.key("user:eve")
-    with pytest.raises(RoleMissingError):
+    with raises(IdentityError.role):
         desk.signal(kind, body, credential=key, by="user:eve")  # type: ignore[arg-type]  # a case of the table
 
 
@@ -138,7 +138,7 @@ def test_endorsements_and_disputes_are_anybodys_own(desk: TruthDesk) -> None:
     assert (view.endorsed_by, view.standing) == (("user:eve",), Decimal(300))
     dispute = DisputeRaised(truthkey=desk.truthkey, state_hash="0" * 64)
     assert desk.signal(SignalKind.DISPUTE_RAISED, dispute, credential=key, by="user:eve").is_new
-    with pytest.raises(SignalRefusedError):
+    with raises(TruthFlowError.trust_signal_refused):
         desk.signal(SignalKind.ENDORSEMENT, body, credential=key, by="user:fay")
 
 
@@ -151,7 +151,7 @@ def test_nobody_hands_in_what_only_the_system_may_say(desk: TruthDesk) -> None:
         status=TruthStatus.VERIFIED_TRUE,
         outcomes=(),
     )
-    with pytest.raises(SignalRefusedError, match="expected one of"):
+    with raises(TruthFlowError.trust_signal_refused, match="expected one of"):
         desk.signal(SignalKind.TRUTHSTATE_EMITTED, body, credential=desk.operator, by="user:op")
     assert len(SignalKind) == 16
 
@@ -169,9 +169,9 @@ def test_a_signal_is_logged_once_and_never_from_the_future(desk: TruthDesk) -> N
     again = record_signal(desk.tools, signal, credential=key, at=desk.now("12:30"))
     assert (first.is_new, again.is_new, again.sequence_number) == (True, False, first.sequence_number)
     other = replace(signal, object=Endorsement(endorsed="user:ann", weight=Decimal(1)))
-    with pytest.raises(RecordConflictError):
+    with raises(TruthFlowError.record_conflict):
         record_signal(desk.tools, other, credential=key, at=desk.now("12:30"))
-    with pytest.raises(SignalRefusedError, match="expected a time up to"):
+    with raises(TruthFlowError.trust_signal_refused, match="expected a time up to"):
         record_signal(desk.tools, signal, credential=key, at=desk.now("12:05"))
     with pytest.raises(SignalError):
         record_signal(desk.tools, b"{}", credential=key, at=desk.now("12:05"))
@@ -197,14 +197,14 @@ def test_a_policy_is_registered_once_and_the_latest_is_in_force(desk: TruthDesk)
     at = desk.now("12:30")
     again = register_policy(desk.tools, POLICY, credential=desk.operator, at=at)
     assert not again.is_new
-    with pytest.raises(PolicyChangedError):
+    with raises(TruthFlowError.trust_policy_changed):
         register_policy(
             desk.tools,
             POLICY.replace("initial_standing: 300", "initial_standing: 310"),
             credential=desk.operator,
             at=at,
         )
-    with pytest.raises(RoleMissingError):
+    with raises(IdentityError.role):
         register_policy(desk.tools, POLICY, credential=desk.admin, at=at)
     with pytest.raises(NotFoundError):
         list_standings(desk.tools, TENANT, at=at, policy_hash="0" * 64)
@@ -221,9 +221,9 @@ def test_a_policy_is_registered_once_and_the_latest_is_in_force(desk: TruthDesk)
 def test_the_policy_in_force_is_changed_by_a_person_who_is_there(desk: TruthDesk) -> None:
     """A key that lies about somewhere changes nobody's standing."""
     child, head = "id: flow_v2\nversion: 2\nextends: flow_v1\ninitial_standing: 320\n", desk.head()
-    with pytest.raises(SessionRequiredError):
+    with raises(IdentityFlowError.session_required):
         register_policy(desk.tools, child, credential=desk.operator, at=desk.now("12:30"))
-    with pytest.raises(RoleMissingError):
+    with raises(IdentityError.role):
         register_policy(desk.tools, child, credential=desk.signed_in("user:eve", "12:30"), at=desk.now("12:30"))
     assert desk.entries(EntryKind.TRUST_POLICY)[-1]["policy_id"] == "flow_v1"
     assert desk.head() > head  # the two who signed in, and nothing else
@@ -239,7 +239,7 @@ def test_a_policy_is_registered_with_its_weaknesses_only_by_whoever_names_each(d
     codes = [one.code.value for one in report.findings]
     assert "quick_authority" in codes
     for accept in ([], codes[1:], [*codes, "spammer_heard_often"]):
-        with pytest.raises(WeakPolicyError, match="quick_authority"):
+        with raises(TruthFlowError.trust_policy_weak, match="quick_authority"):
             register_policy(desk.tools, _WEAK, credential=session, accept=accept, at=at)
     assert register_policy(desk.tools, _WEAK, credential=session, accept=codes, at=at).is_new
     linted = desk.entries(EntryKind.TRUST_POLICY)[-1]["linted"]
@@ -319,7 +319,7 @@ def test_a_penalty_is_what_people_decide(desk: TruthDesk) -> None:
     opened = desk.read(lambda unit: get_ticket(unit, TENANT, TicketId(ticket.ticket_id)))
     before = _standing(desk, "user:eve")
     for name in ("user:hal", "user:eve"):
-        with pytest.raises(OwnRequestError):
+        with raises(ReviewError.own_request):
             desk.answer(
                 opened, desk.signed_in(name, "12:40"), "apply", follow_ups=ROOM_FOLLOW_UPS, at=desk.now("12:40")
             )

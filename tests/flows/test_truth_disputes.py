@@ -12,7 +12,7 @@ from assay.flows.truth.replay_truth import replay_truth
 from assay.flows.truth.votes import DisputeRefusal
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ledger import EntryKind
-from assay.review.errors import OwnRequestError
+from assay.review.errors import ReviewError
 from assay.trust.signal import DisputeRaised, SignalKind
 from assay.truth.contract import VoteType
 from assay.truth.status import TruthStatus, VerificationBasis
@@ -20,6 +20,7 @@ from assay.truth.window import WindowEventKind
 from tests.acting_truth import InForce
 from tests.flows._node import TENANT
 from tests.flows._truth import BeforeWriting, TruthDesk, critical_flood, in_force, opened_truth
+from tests.raising import raises
 
 V2 = "earth.flood.v2"
 BY_PEOPLE = (TruthStatus.VERIFIED_TRUE, VerificationBasis.HUMAN_CONSENSUS)
@@ -110,7 +111,7 @@ def test_a_dispute_that_counts_holds_the_claim_and_asks_people_again(desk: Truth
 def test_enough_answers_decide_the_dispute_and_too_few_do_not(desk: TruthDesk) -> None:
     """Whoever raised it does not answer it."""
     _reopened(desk)
-    with pytest.raises(OwnRequestError):
+    with raises(ReviewError.own_request):
         desk.vote("user:fay", VoteType.REJECT, at="20:05")
     held = in_force(desk.vote("user:gus", VoteType.REJECT, at="20:10")).state
     assert held.status is TruthStatus.PENDING_HUMAN_REVIEW

@@ -11,41 +11,30 @@ import orjson
 import pytest
 
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.identity import NotSignedInError, SessionRequiredError
-from assay.flows.errors.truth import (
-    FutureObservationError,
-    NoOpenTicketError,
-    NotReleasedError,
-    NotReporterError,
-    RecordConflictError,
-    TooManyReportsError,
-    WindowRefusedError,
-)
+from assay.flows.errors.identity import IdentityFlowError, NotSignedInError
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.trust.standings import tally_credits
 from assay.flows.truth.check_bronze import check_tables
 from assay.flows.truth.climb_ladder import ask_rung, open_ladder
 from assay.flows.truth.fingerprints import Attached
 from assay.flows.truth.observe import MOST_REPORTS
 from assay.flows.truth.replay_truth import replay_truth
-from assay.identity.errors import RoleMissingError
+from assay.identity.errors import IdentityError
 from assay.identity.principal import PrincipalKind
 from assay.kernel.digest import digest_of
+from assay.kernel.errors import Code, Error
 from assay.kernel.ledger import EntryKind
-from assay.review.errors import OwnRequestError, StaleTicketError
+from assay.review.errors import ReviewError
 from assay.review.settle import SettlementState
 from assay.truth.contract import StageName, VoteType
-from assay.truth.errors import (
-    ContractChangedError,
-    ContractError,
-    PayloadFormError,
-    RecordError,
-)
+from assay.truth.errors import ContractError, RecordError, TruthError
 from assay.truth.status import TruthStatus
 from assay.truth.window import WindowEventKind
 from tests.acting import looking, view_ticket
 from tests.acting_truth import attach_fingerprint, cast_vote, observe, observe_many, release_contract
 from tests.flows._node import TENANT
 from tests.flows._truth import Says, TruthDesk, critical_flood, in_force, opened_truth
+from tests.raising import raises
 from tests.truth.records import contract_text, hash_of_text, schema_bytes
 
 OPENED, EXTENDED = WindowEventKind.OPENED, WindowEventKind.EXTENDED
@@ -66,7 +55,7 @@ def test_a_released_contract_is_never_changed(desk: TruthDesk) -> None:
     desk.release(at="12:10")
     assert desk.head() == head
     changed = contract_text().replace("finalize_threshold: 15", "finalize_threshold: 14")
-    with pytest.raises(ContractChangedError):
+    with raises(TruthError.contract_changed):
         desk.release(text=changed)
     assert desk.head() == head
     (body,) = desk.entries(EntryKind.CONTRACT_RELEASED)
@@ -75,7 +64,7 @@ def test_a_released_contract_is_never_changed(desk: TruthDesk) -> None:
 
 def test_only_an_operator_releases_a_contract(desk: TruthDesk) -> None:
     at = desk.now("12:10")
-    with pytest.raises(RoleMissingError):
+    with raises(IdentityError.role):
         release_contract(desk.tools, contract_text("coral_bleaching_v1"), None, credential=desk.admin, at=at)
     with pytest.raises(NotSignedInError):
         release_contract(desk.tools, contract_text("coral_bleaching_v1"), None, credential="nobody", at=at)
@@ -107,7 +96,7 @@ def test_a_reporter_speaks_for_itself_and_a_relay_for_others(desk: TruthDesk) ->
     mine = observe(desk.tools, desk.report("sensor:042"), credential=key, at=desk.now("12:30"))
     assert mine.is_new
     assert desk.entries(EntryKind.OBSERVATION_RECORDED)[-1]["signal"]["submitted_by"] is None
-    with pytest.raises(NotReporterError):
+    with raises(TruthFlowError.not_reporter):
         observe(desk.tools, desk.report("user:ann"), credential=key, at=desk.now("12:30"))
     with pytest.raises(NotSignedInError):
         observe(desk.tools, desk.report("user:ann"), credential="nobody", at=desk.now("12:30"))
@@ -118,10 +107,10 @@ def test_an_observation_is_recorded_once(desk: TruthDesk) -> None:
     first = desk.observe("user:ann")
     again = desk.observe("user:ann", at="12:35")
     assert (again.is_new, again.sequence_number) == (False, first.sequence_number)
-    with pytest.raises(RecordConflictError):
+    with raises(TruthFlowError.record_conflict):
         desk.observe("user:ann", {"severity": "low", "water_level_meters": 0})
     (picture,) = desk.report("user:ann")["evidence_refs"]
-    with pytest.raises(RecordConflictError, match="media type"):
+    with raises(TruthFlowError.record_conflict, match="media type"):
         desk.observe("user:ann", evidence_refs=[{**picture, "mime_type": "image/png"}])
     assert len(desk.entries(EntryKind.OBSERVATION_RECORDED)) == 1
 
@@ -135,7 +124,7 @@ def test_nobody_takes_the_id_of_another_reporter(desk: TruthDesk) -> None:
     assert (again.is_new, again.sequence_number) == (False, mine.sequence_number)
     head = desk.head()
     for reporter, reported in (("user:ann", "09:10"), ("user:ann", "08:10"), ("user:ben", "12:10")):
-        with pytest.raises(RecordConflictError):
+        with raises(TruthFlowError.record_conflict):
             desk.observe(reporter, observation_id="o-1", reported=reported)
     assert desk.head() == head
 
@@ -145,7 +134,7 @@ def test_nobody_fills_a_key_alone(desk: TruthDesk) -> None:
     for number in range(MOST_REPORTS):
         desk.observe("user:ann", observation_id=f"ann-{number}")
     head = desk.head()
-    with pytest.raises(TooManyReportsError) as refused:
+    with raises(TruthFlowError.too_many_reports) as refused:
         desk.observe("user:ann", observation_id="one-more")
     assert (refused.value.code, desk.head()) == ("truth.too_many_reports", head)
     assert not desk.observe("user:ann", observation_id="ann-0").is_new
@@ -156,9 +145,9 @@ def test_nobody_fills_a_key_alone(desk: TruthDesk) -> None:
 def test_what_cannot_be_an_observation_is_refused_with_a_code(desk: TruthDesk) -> None:
     """From the future, of an unknown claim type, or malformed."""
     head = desk.head()
-    with pytest.raises(FutureObservationError):
+    with raises(TruthFlowError.future_observation):
         desk.observe("user:ann", reported="12:36", at="12:30")
-    with pytest.raises(NotReleasedError):
+    with raises(TruthFlowError.not_released):
         desk.observe("user:ann", claim_type="earth.fire.v1")
     with pytest.raises(RecordError):
         desk.observe("user:ann", geo=4)
@@ -196,11 +185,11 @@ def test_a_fingerprint_is_refused_where_it_does_not_belong(desk: TruthDesk) -> N
         attach_fingerprint(desk.tools, first.observation_hash, wrong, credential=desk.operator, at=at)
     with pytest.raises(NotFoundError):
         attach_fingerprint(desk.tools, "0" * 64, right, credential=desk.operator, at=at)
-    with pytest.raises(RoleMissingError):
+    with raises(IdentityError.role):
         attach_fingerprint(desk.tools, first.observation_hash, right, credential=desk.admin, at=at)
     attach_fingerprint(desk.tools, first.observation_hash, right, credential=desk.operator, at=at)
     changed = {**right, "bits": "ffffffffffffffff"}
-    with pytest.raises(RecordConflictError):
+    with raises(TruthFlowError.record_conflict):
         attach_fingerprint(desk.tools, first.observation_hash, changed, credential=desk.operator, at=at)
 
 
@@ -224,7 +213,7 @@ def test_what_a_model_finds_alike_is_recorded_once_and_speaks_where_its_evidence
     assert [one.is_new for one in done] == [True] * 3
     assert [attach(pair).is_new for pair in pairs] == [False] * 3
     assert attach({**pairs[0], "model": "another"}).is_new
-    with pytest.raises(RecordConflictError):
+    with raises(TruthFlowError.record_conflict):
         attach({**pairs[0], "similarity": 0.5})
     state = desk.compile("12:40").state
     assert "similar_evidence" in state.transparency_flags
@@ -273,12 +262,12 @@ def test_a_person_opens_extends_and_closes_a_window(desk: TruthDesk) -> None:
     ticket = desk.validation("12:41")
     assert (ticket.opened_by, ticket.requested_by, ticket.about) == ("user:eve", "user:eve", desk.truthkey)
     assert in_force(opened).state.status not in (TruthStatus.VERIFIED_TRUE, TruthStatus.VERIFIED_FALSE)
-    with pytest.raises(OwnRequestError):
+    with raises(ReviewError.own_request):
         desk.vote("user:eve", at="12:45")
     desk.vote("user:fay", at="12:46")
     desk.window(EXTENDED, credential=desk.operator, at="13:30", closes="16:00")
     desk.vote("user:gus", VoteType.REJECT, at="15:00")
-    with pytest.raises(SessionRequiredError):
+    with raises(IdentityFlowError.session_required):
         desk.window(CLOSED, credential=reviewer, at="15:30")
     closed = desk.window(CLOSED, credential=desk.signed_in("user:eve", "15:30"), at="15:30")
     assert in_force(closed).state.status is TruthStatus.INCONCLUSIVE
@@ -302,23 +291,23 @@ def test_an_aborted_window_never_asked(desk: TruthDesk) -> None:
     assert "window_aborted" in in_force(aborted).state.transparency_flags
     view = view_ticket(desk.tools, looking(None, at=desk.now("12:51")), ticket.id)
     assert view.settlement.state is SettlementState.WITHDRAWN
-    with pytest.raises(NoOpenTicketError):
+    with raises(TruthFlowError.no_open_ticket):
         desk.vote("user:fay", at="12:55", seen=ticket.shown_hash)
 
 
 def test_a_window_event_must_mean_something(desk: TruthDesk) -> None:
     """No second opening, nothing after the end, no more extensions than the contract allows."""
     desk.observe("user:ann")
-    with pytest.raises(WindowRefusedError):
+    with raises(TruthFlowError.window_refused):
         desk.window(CLOSED, credential=desk.operator, at="12:40")
     desk.window(OPENED, credential=desk.operator, at="12:40", closes="13:00")
-    with pytest.raises(WindowRefusedError):
+    with raises(TruthFlowError.window_refused):
         desk.window(OPENED, credential=desk.operator, at="12:41", closes="13:00")
     for at, closes in (("12:50", "14:00"), ("13:50", "15:00")):
         desk.window(EXTENDED, credential=desk.operator, at=at, closes=closes)
-    with pytest.raises(WindowRefusedError, match="at most 2"):
+    with raises(TruthFlowError.window_refused, match="at most 2"):
         desk.window(EXTENDED, credential=desk.operator, at="14:00", closes="16:00")
-    with pytest.raises(WindowRefusedError):
+    with raises(TruthFlowError.window_refused):
         desk.window(CLOSED, credential=desk.operator, at="16:00")
     with pytest.raises(RecordError):
         desk.window(ABORTED, credential=desk.signed_in("user:op", "14:10"), at="14:10", closes="16:00")
@@ -329,9 +318,9 @@ def test_who_may_change_a_window_is_the_contracts_to_say(tmp_path: Path) -> None
     with opened_truth(tmp_path, contract=critical_flood(validation_flow__mode="human_expert")) as desk:
         desk.people()
         reviewer = desk.key("user:eve")
-        with pytest.raises(RoleMissingError):
+        with raises(IdentityError.role):
             desk.window(OPENED, credential=reviewer, at="12:40", closes="13:00")
-        with pytest.raises(RoleMissingError):
+        with raises(IdentityError.role):
             desk.window(OPENED, credential=desk.admin, at="12:40", closes="13:00")
         with pytest.raises(NotSignedInError):
             desk.window(OPENED, credential="nobody", at="12:40", closes="13:00")
@@ -355,15 +344,15 @@ def test_a_vote_is_a_persons_own_answer_to_what_was_shown(desk: TruthDesk) -> No
         )
 
     desk.add("user:new", roles=())
-    refusals: list[tuple[type[Exception], Callable[[], object]]] = [
-        (RoleMissingError, cast(desk.relay)),
-        (SessionRequiredError, cast(desk.key("user:eve"))),
-        (RoleMissingError, cast(desk.signed_in("user:new", "12:42"))),
-        (StaleTicketError, cast(desk.signed_in("user:eve", "12:42"), seen="")),
+    refusals: list[tuple[Code | type[Error], Callable[[], object]]] = [
+        (IdentityError.role, cast(desk.relay)),
+        (IdentityFlowError.session_required, cast(desk.key("user:eve"))),
+        (IdentityError.role, cast(desk.signed_in("user:new", "12:42"))),
+        (ReviewError.stale_ticket, cast(desk.signed_in("user:eve", "12:42"), seen="")),
         (NotSignedInError, cast("nobody")),
     ]
     for error, door in refusals:
-        with pytest.raises(error):
+        with raises(error):
             door()
     assert desk.entries(EntryKind.VOTE_CAST) == []
     done = desk.vote("user:eve", at="12:46")
@@ -388,7 +377,7 @@ def test_two_versions_of_a_contract_share_their_keys_and_the_first_that_spoke_st
 
 def test_a_payload_that_does_not_answer_the_form_is_refused(desk: TruthDesk) -> None:
     """At once, so that whoever reports can mend it; nothing is recorded."""
-    with pytest.raises(PayloadFormError):
+    with raises(TruthError.payload_form):
         desk.observe("user:ann", {"severity": "high", "water_level_meters": "knee deep"})
     assert desk.entries(EntryKind.OBSERVATION_RECORDED) == []
 
@@ -418,7 +407,7 @@ def test_the_operator_says_how_far_a_reporter_s_clock_may_be_ahead(desk: TruthDe
     """Of one observation and of a stream alike."""
     desk.tools = replace(desk.tools, reporter_skew=timedelta(minutes=2))
     assert desk.observe("user:ann", at="12:08", reported="12:10").is_new
-    with pytest.raises(FutureObservationError):
+    with raises(TruthFlowError.future_observation):
         desk.observe("user:ben", at="12:07", reported="12:10")
     lines = [orjson.dumps(desk.report("user:ben", reported="12:10"))]
     done = observe_many(desk.tools, lines, credential=desk.relay, now=lambda: desk.now("12:07"))

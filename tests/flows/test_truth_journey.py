@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.errors.truth import CompileTimeError, NoPolicyError, NotReleasedError, NoTruthKeyError, TruthBusyError
+from assay.flows.errors.truth import CompileTimeError, TruthFlowError
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.truth.compile_truth import CompiledTruth, compile_truth, expire_truth
@@ -19,6 +19,7 @@ from tests.acting import looking, view_ticket
 from tests.flows._node import TENANT
 from tests.flows._people import LostError, at_once
 from tests.flows._truth import POLICY, BeforeWriting, TruthDesk, critical_flood, in_force, opened_truth
+from tests.raising import raises
 
 
 @pytest.fixture
@@ -191,7 +192,7 @@ def test_a_key_that_never_rests_is_given_up(desk: TruthDesk) -> None:
     late = BeforeWriting(
         desk.tools.database, lambda: desk.observe("user:ben", reported=f"12:{next(count):02}"), is_once=False
     )
-    with pytest.raises(TruthBusyError):
+    with raises(TruthFlowError.busy):
         compile_truth(replace(desk.tools, database=late), TENANT, desk.truthkey, at=desk.now("12:40"))
     assert desk.entries(EntryKind.TRUTH_STATE) == []
 
@@ -253,9 +254,9 @@ def test_time_does_not_go_back_for_a_key(desk: TruthDesk) -> None:
 def test_what_is_missing_is_named(desk: TruthDesk, tmp_path: Path) -> None:
     """No contract, no policy, no key: each with its own code, and nothing is written."""
     foreign = desk.truthkey.replace("flood", "fire")
-    with pytest.raises(NotReleasedError):
+    with raises(TruthFlowError.not_released):
         compile_truth(desk.tools, TENANT, foreign, at=desk.now("12:40"))
-    with pytest.raises(NoTruthKeyError, match="assay key rotate truth"):
+    with raises(TruthFlowError.key_no_truth_key, match="assay key rotate truth"):
         compile_truth(replace(desk.tools, truth_signer=None), TENANT, desk.truthkey, at=desk.now("12:40"))
     assert tmp_path.exists()
 
@@ -264,7 +265,7 @@ def test_without_a_policy_nobodys_trust_can_be_told(tmp_path: Path) -> None:
     """The refusal says how to register one."""
     with opened_truth(tmp_path, policy=None) as desk:
         desk.observe("user:ann")
-        with pytest.raises(NoPolicyError, match="assay trust policy register"):
+        with raises(TruthFlowError.trust_no_policy, match="assay trust policy register"):
             desk.compile()
 
 

@@ -11,8 +11,8 @@ import pytest
 from assay.adapters.hmac_secret import HmacSigner
 from assay.adapters.keyfile import create_key_file
 from assay.config import BadConfigError
-from assay.flows.errors.ledger import OwnKeyError
-from assay.flows.errors.truth import NoTruthKeyError
+from assay.flows.errors.ledger import LedgerFlowError
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.ledger.examine_node import examine_node
 from assay.flows.ledger.own_keys import has_key_for, own_key_ring
@@ -27,6 +27,7 @@ from assay.truth.state import TruthState, render_truth_state
 from assay.wiring import init_node, load_config, open_node
 from tests.flows._node import TENANT, new_node, opened
 from tests.flows._truth import TruthDesk, opened_truth
+from tests.raising import raises
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_a_node_from_before_opens_without_a_truth_key_and_says_what_is_missing(t
     config.write_text("\n".join(line for line in config.read_text().splitlines() if not line.startswith("truth =")))
     with open_node(home) as (tools, _):
         assert tools.truth_signer is None
-        with pytest.raises(NoTruthKeyError, match="assay key rotate truth"):
+        with raises(TruthFlowError.key_no_truth_key, match="assay key rotate truth"):
             get_truth_signer(tools)
         assert [one.name for one in examine_node(tools, at=tools.clock.now()) if "truth" in one.name] == []
 
@@ -113,7 +114,7 @@ def test_a_node_whose_truth_key_is_foreign_does_not_open_for_writing(tmp_path: P
     create_key_file(home / "keys" / "other.key")
     config = home / "assay.toml"
     config.write_text(config.read_text().replace('truth = "keys/truth.key"', 'truth = "keys/other.key"'))
-    with pytest.raises(OwnKeyError, match="the truth key"), opened(home):
+    with raises(LedgerFlowError.key_not_own, match="the truth key"), opened(home):
         pass
 
 

@@ -12,14 +12,14 @@ import orjson
 import pytest
 
 from assay.flows.errors import NotFoundError
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.ledger.export_ledger import ExportForm, export_ledger
 from assay.flows.ledger.own_keys import own_key_ring_in
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.truth.check_truth import StateCheckName, check_state, check_truth
 from assay.flows.truth.compile_truth import compile_truth
 from assay.flows.truth.replay_state import replay_state
-from assay.flows.truth.replay_truth import BrokenExportError, replay_bundle, replay_export, replay_truth
-from assay.flows.truth.state_entry import EntryMissingError
+from assay.flows.truth.replay_truth import replay_bundle, replay_export, replay_truth
 from assay.flows.truth.states import prove_truth
 from assay.flows.truth.truth_entry import KeyEntries
 from assay.kernel.bundle import parse_bundle, render_bundle
@@ -32,6 +32,7 @@ from assay.truth.errors import ContractError
 from assay.truth.state import TruthState, parse_truth_state, render_truth_state
 from tests.flows._node import TENANT, damage
 from tests.flows._truth import TruthDesk, critical_flood, opened_truth
+from tests.raising import raises
 from tests.truth.records import contract_text
 
 
@@ -97,10 +98,10 @@ def test_an_exported_file_replays_without_any_database(desk: TruthDesk) -> None:
 def test_an_export_that_was_edited_is_not_one_ledger(desk: TruthDesk) -> None:
     """A changed entry breaks the chain; an entry taken away does too."""
     lines = _exported(desk)
-    with pytest.raises(BrokenExportError):
+    with raises(TruthFlowError.replay_broken_export):
         replay_export([*lines[:5], *lines[6:]], _anchors(desk))
     edited = [line.replace(b'"severity":"high"', b'"severity":"low"') for line in lines]
-    with pytest.raises(BrokenExportError):
+    with raises(TruthFlowError.replay_broken_export):
         replay_export(edited, _anchors(desk))
 
 
@@ -126,7 +127,7 @@ def test_other_inputs_compile_to_other_bytes_and_that_is_told(desk: TruthDesk) -
 
 def test_what_is_no_state_cannot_be_replayed(desk: TruthDesk) -> None:
     texts = {json.loads(line)["sequence_number"]: line for line in _exported(desk)}
-    with pytest.raises(EntryMissingError):
+    with raises(TruthFlowError.replay_entry_missing):
         replay_state(texts.get, 1, KeyRing())
 
 
@@ -286,7 +287,7 @@ def test_whatever_is_forged_in_the_entries_is_told(
 
 def test_an_entry_under_another_number_is_not_taken(desk: TruthDesk) -> None:
     texts, number = _forged(desk, "note", _no_body)
-    with pytest.raises(EntryMissingError):
+    with raises(TruthFlowError.replay_entry_missing):
         replay_state({**texts, number: texts[1]}.get, number, KeyRing())
 
 
@@ -301,7 +302,7 @@ def test_an_export_with_a_key_that_is_none_is_refused(desk: TruthDesk) -> None:
             entry["previous_hash"] = digest_of(previous)
         previous = canonicalize(entry)
         lines.append(previous)
-    with pytest.raises(BrokenExportError, match="a key"):
+    with raises(TruthFlowError.replay_broken_export, match="a key"):
         replay_export(lines, _anchors(desk))
 
 

@@ -5,17 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.errors.identity import SessionRequiredError
-from assay.flows.errors.truth import NoOpenTicketError, WindowRefusedError
+from assay.flows.errors.identity import IdentityFlowError
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.truth.compile_truth import expire_truth
 from assay.flows.truth.replay_truth import replay_truth
-from assay.identity.errors import RoleMissingError
+from assay.identity.errors import IdentityError
 from assay.kernel.ledger import EntryKind
 from assay.truth.contract import VoteType
 from assay.truth.status import TruthStatus, VerificationBasis
 from assay.truth.window import WindowEventKind
 from tests.flows._node import TENANT
 from tests.flows._truth import TruthDesk, critical_flood, in_force, opened_truth
+from tests.raising import raises
 
 OPENED, CLOSED, ABORTED = WindowEventKind.OPENED, WindowEventKind.CLOSED, WindowEventKind.ABORTED
 BY_PEOPLE = (TruthStatus.VERIFIED_TRUE, VerificationBasis.HUMAN_CONSENSUS)
@@ -80,7 +81,7 @@ def test_a_person_opens_the_next_round_and_then_everything_is_heard(desk: TruthD
     _verify(desk)
     desk.observe("user:mal", OTHER, at="1T09:00", claim_type=V2)
     desk.compile("1T09:01")
-    with pytest.raises(SessionRequiredError):
+    with raises(IdentityFlowError.session_required):
         desk.window(OPENED, credential=desk.operator, at="1T09:05", closes="1T12:00")
     operator = desk.signed_in("user:op", "1T09:05")
     state = in_force(desk.window(OPENED, credential=operator, at="1T09:05", closes="1T12:00")).state
@@ -97,7 +98,7 @@ def test_a_person_opens_the_next_round_and_then_everything_is_heard(desk: TruthD
 def test_a_reviewer_opens_the_next_round_only_with_a_reason(desk: TruthDesk) -> None:
     _verify(desk)
     reviewer = desk.signed_in("user:fay", "1T09:05")
-    with pytest.raises(WindowRefusedError, match="reason"):
+    with raises(TruthFlowError.window_refused, match="reason"):
         desk.window(OPENED, credential=reviewer, at="1T09:05", closes="1T12:00", reason=" ")
     desk.window(OPENED, credential=reviewer, at="1T09:05", closes="1T12:00", reason="a gauge was wrong")
     assert desk.validation("1T09:06").opened_by == "user:fay"
@@ -116,7 +117,7 @@ def test_the_end_of_the_window_settles_the_question(desk: TruthDesk) -> None:
     _verify(desk)
     expire_truth(desk.tools, TENANT, at=desk.now("18:40"))
     assert desk.compile("18:41").state.status is TruthStatus.VERIFIED_TRUE
-    with pytest.raises(NoOpenTicketError):
+    with raises(TruthFlowError.no_open_ticket):
         desk.validation("18:42")
 
 
@@ -137,17 +138,17 @@ def test_after_an_inconclusive_round_what_is_new_asks_people_again(desk: TruthDe
 def test_a_decided_round_is_not_called_off(desk: TruthDesk) -> None:
     """Aborting is an operator's, in person and with a reason; nobody undoes a final state by it."""
     desk.vote("user:eve", at="12:50")
-    with pytest.raises(RoleMissingError):
+    with raises(IdentityError.role):
         desk.window(ABORTED, credential=desk.signed_in("user:fay", "12:51"), at="12:51")
-    with pytest.raises(SessionRequiredError):
+    with raises(IdentityFlowError.session_required):
         desk.window(ABORTED, credential=desk.operator, at="12:51")
-    with pytest.raises(WindowRefusedError, match="reason"):
+    with raises(TruthFlowError.window_refused, match="reason"):
         desk.window(ABORTED, credential=desk.signed_in("user:op", "12:51"), at="12:51", reason="")
     in_force(desk.vote("user:gus", at="12:55"))
-    with pytest.raises(WindowRefusedError, match="decided"):
+    with raises(TruthFlowError.window_refused, match="decided"):
         desk.window(ABORTED, credential=desk.signed_in("user:op", "12:56"), at="12:56")
     desk.window(CLOSED, credential=desk.signed_in("user:op", "12:57"), at="12:57")
-    with pytest.raises(WindowRefusedError, match="open window"):
+    with raises(TruthFlowError.window_refused, match="open window"):
         desk.window(ABORTED, credential=desk.signed_in("user:op", "12:58"), at="12:58")
     assert desk.compile("12:59").state.status is TruthStatus.VERIFIED_TRUE
 

@@ -13,15 +13,7 @@ from assay.flows.verdicts.read_verdicts import list_verdicts, show_entry_verdict
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
 from assay.kernel.ledger import EntryKind
-from assay.ports.model import (
-    ModelBusyError,
-    ModelCancelledError,
-    ModelError,
-    ModelReplyError,
-    ModelTimeoutError,
-    ModelUnavailableError,
-    ModelWeightsError,
-)
+from assay.ports.model import ModelError, ModelReplyError, ModelTimeoutError, ModelUnavailableError, ModelWeightsError
 from assay.ports.reasoner import LocalReasoner, ReasonerIdentity
 from assay.verdicts.envelope import FormalizableAssertion, ModelAnswer, Verdict, VerifierStatus
 from assay.verdicts.govern import Standing
@@ -246,8 +238,8 @@ def test_low_tier_honours_the_model_and_shows_the_divergence(desk: VerdictDesk) 
     ("error", "told"),
     [
         (ModelTimeoutError("too slow"), "reply.unavailable: model.timeout"),
-        (ModelBusyError("full"), "reply.unavailable: model.busy"),
-        (ModelCancelledError("gave up"), "reply.unavailable: model.cancelled"),
+        (ModelError.busy("full"), "reply.unavailable: model.busy"),
+        (ModelError.cancelled("gave up"), "reply.unavailable: model.cancelled"),
         (ModelUnavailableError("gone"), "reply.unavailable: model.unavailable"),
         (ModelReplyError("not by the grammar"), "reply.unparsed: model.bad_reply"),
     ],

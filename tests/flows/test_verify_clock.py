@@ -8,12 +8,13 @@ from pathlib import Path
 import orjson
 import pytest
 
+from assay.flows.errors.ledger import LedgerFlowError
 from assay.flows.ledger.append_record import append_record
 from assay.flows.ledger.examine_node import State, examine_node
-from assay.flows.ledger.verify_clock import ClockBehindError
 from tests.acting_truth import observe_many
 from tests.flows._node import TENANT
 from tests.flows._truth import TruthDesk, opened_truth
+from tests.raising import raises
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def _stream(desk: TruthDesk) -> object:
 )
 def test_nothing_is_taken_in_by_a_clock_that_is_behind(desk: TruthDesk, intake: Callable[[TruthDesk], object]) -> None:
     head = desk.head()
-    with pytest.raises(ClockBehindError, match="assay ledger append"):
+    with raises(LedgerFlowError.clock_behind, match="assay ledger append"):
         intake(desk)
     assert desk.head() == head
 

@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from assay.adapters.webhooks.sender import HttpWebhookSender
-from assay.delivery.errors import InvalidWebhookError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.webhook import MOST_ATTEMPTS, Webhook
 from assay.flows.delivery.webhooks import Interrupted, list_webhooks, post_due, post_event
 from assay.flows.errors import NotFoundError
@@ -17,6 +17,7 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.events import OutboxEvent
 from tests.delivering import add_webhook, list_dead, remove_webhook, replay_webhook
 from tests.flows._people import ADMIN, TENANT, Desk, opened_desk
+from tests.raising import raises
 from tests.receiver import Received, Receiver, receiving
 
 
@@ -203,6 +204,6 @@ def test_an_address_that_cannot_be_used_is_refused_and_nothing_recorded(desk: De
         "https://[fe80::1]/",
         "https://[::ffff:a9fe:a9fe]/",
     ):
-        with pytest.raises(InvalidWebhookError):
+        with raises(DeliveryError.webhook):
             _add(desk, url)
     assert len(list_webhooks(desk.tools, TENANT)) == before

@@ -3,10 +3,11 @@
 import pytest
 
 from assay.identity.authorise import allowed, has_role, require_active, require_role, require_same_tenant
-from assay.identity.errors import DisabledError, OtherTenantError, RoleMissingError
+from assay.identity.errors import IdentityError, OtherTenantError
 from assay.identity.principal import PrincipalChange
 from assay.kernel.ids import TenantId
 from tests.identity.people import NOON, TENANT, later, make_principal
+from tests.raising import raises
 
 ADMIN = make_principal(change=PrincipalChange(roles=("admin",), disabled_at=later(hours=1)))
 
@@ -17,9 +18,9 @@ def test_a_role_is_held_by_name_only() -> None:
     assert not has_role(ADMIN, ["reviewer"])
     assert not has_role(ADMIN, [])
     require_role(ADMIN, {"admin"})
-    with pytest.raises(RoleMissingError, match="expected one of `auditor, reviewer`"):
+    with raises(IdentityError.role, match="expected one of `auditor, reviewer`"):
         require_role(ADMIN, ["reviewer", "auditor"])
-    with pytest.raises(RoleMissingError, match="no role"):
+    with raises(IdentityError.role, match="no role"):
         require_role(make_principal(), ["reviewer"])
 
 
@@ -42,5 +43,5 @@ def test_another_tenant_is_refused_without_naming_it() -> None:
 def test_a_disabled_principal_is_refused() -> None:
     """From the instant on which it was disabled."""
     require_active(ADMIN, NOON)
-    with pytest.raises(DisabledError):
+    with raises(IdentityError.disabled):
         require_active(ADMIN, later(hours=1))

@@ -21,18 +21,13 @@ from assay.identity.credential import (
     rotate_api_key,
     set_password,
 )
-from assay.identity.errors import (
-    EntropyError,
-    InvalidCredentialError,
-    MachinePasswordError,
-    MalformedApiKeyError,
-    WrongRecordError,
-)
+from assay.identity.errors import IdentityError, InvalidCredentialError, MalformedApiKeyError
 from assay.identity.finding import CredentialState, unknown_credential
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from tests.identity.people import ADMIN, NOON, TENANT, later, make_principal
+from tests.raising import raises
 
 ENTROPY = bytes(range(API_KEY_ENTROPY_BYTES))
 OTHER = bytes(range(1, API_KEY_ENTROPY_BYTES + 1))
@@ -108,7 +103,7 @@ def test_a_key_is_never_checked_against_somebody_else() -> None:
     """A mixed-up look-up is our fault, not a plain no."""
     text, record = issue()
     for stranger in (make_principal("user:bela"), make_principal(tenant=TenantId("other"))):
-        with pytest.raises(WrongRecordError):
+        with raises(IdentityError.wrong_record):
             check_api_key(record, parse_api_key(text)[1], stranger, at=NOON, revocations=())
 
 
@@ -138,7 +133,7 @@ def test_an_endless_key_rotates_into_an_endless_key_and_never_backwards() -> Non
 def test_a_secret_needs_all_its_random_bytes() -> None:
     """Too few, and too many, are refused: someone miscounted."""
     for entropy in (ENTROPY[:-1], ENTROPY + b"x", b""):
-        with pytest.raises(EntropyError):
+        with raises(IdentityError.entropy):
             issue_api_key(AMIRA, entropy=entropy, scopes=["*"], at=NOON)
 
 
@@ -192,7 +187,7 @@ def test_a_password_is_held_only_as_argon2id() -> None:
 
 def test_a_machine_has_no_password() -> None:
     """Agents and services prove themselves by keys."""
-    with pytest.raises(MachinePasswordError):
+    with raises(IdentityError.machine_password):
         set_password(make_principal(kind=PrincipalKind.AGENT), ENCODED, at=NOON, by=ADMIN)
 
 

@@ -4,8 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from assay.identity.errors import UnknownRiskTierError
+from assay.identity.errors import IdentityError
 from assay.identity.risk import RiskTier, parse_risk_tier
+from tests.raising import raises
 
 
 def test_the_five_tiers_rise_in_the_order_of_the_specification() -> None:
@@ -29,7 +30,7 @@ def test_each_tier_is_below_the_next_by_every_operator() -> None:
 @pytest.mark.parametrize("text", ["", "delete", "ADMIN"])
 def test_an_unknown_tier_is_refused_in_parsing_and_in_comparing(text: str) -> None:
     """A tier that nobody knows has no rank, so no answer would be honest."""
-    with pytest.raises(UnknownRiskTierError):
+    with raises(IdentityError.risk_tier):
         parse_risk_tier(text)
-    with pytest.raises(UnknownRiskTierError):
+    with raises(IdentityError.risk_tier):
         assert max(RiskTier.MODIFY, text)

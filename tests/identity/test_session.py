@@ -4,13 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from assay.identity.errors import (
-    EntropyError,
-    InvalidSessionError,
-    MachineSessionError,
-    MalformedSessionTokenError,
-    WrongRecordError,
-)
+from assay.identity.errors import IdentityError, InvalidSessionError, MalformedSessionTokenError
 from assay.identity.finding import CredentialState
 from assay.identity.principal import Principal, PrincipalKind
 from assay.identity.session import (
@@ -25,6 +19,7 @@ from assay.identity.session import (
 )
 from assay.kernel.instant import Instant
 from tests.identity.people import ADMIN, NOON, later, make_principal
+from tests.raising import raises
 
 ENTROPY = bytes(range(SESSION_ENTROPY_BYTES))
 AMIRA = make_principal()
@@ -57,11 +52,11 @@ def test_a_session_lasts_fifteen_minutes_unless_told_otherwise() -> None:
 def test_a_machine_never_holds_a_session(kind: PrincipalKind) -> None:
     """A human session token is a person's: it is not issued to a machine, nor accepted from one."""
     machine = make_principal(kind=kind)
-    with pytest.raises(MachineSessionError) as caught:
+    with raises(IdentityError.machine_session) as caught:
         open_session(machine, entropy=ENTROPY, at=NOON)
     assert caught.value.code == "identity.machine_session"
     secret, record = login()
-    with pytest.raises(MachineSessionError):
+    with raises(IdentityError.machine_session):
         check_session(record, secret, machine, at=NOON, revocations=())
 
 
@@ -85,7 +80,7 @@ def test_a_session_is_never_checked_against_somebody_else() -> None:
     """A mixed-up look-up is our fault."""
     secret, record = login()
     stranger: Principal = make_principal("user:bela")
-    with pytest.raises(WrongRecordError):
+    with raises(IdentityError.wrong_record):
         check_session(record, secret, stranger, at=NOON, revocations=())
 
 
@@ -101,7 +96,7 @@ def test_ids_entropy_and_reasons_are_checked() -> None:
     """The small refusals, each with its code."""
     with pytest.raises(MalformedSessionTokenError):
         parse_session_id("st_1")
-    with pytest.raises(EntropyError):
+    with raises(IdentityError.entropy):
         open_session(AMIRA, entropy=b"few", at=NOON)
     with pytest.raises(InvalidSessionError, match="reason"):
         revoke_session(login()[1], at=NOON, by=ADMIN, reason="")

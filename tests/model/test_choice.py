@@ -5,7 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from assay.model.choice import TemperatureError, greedy, sampler, weigh
+from assay.model.choice import greedy, sampler, weigh
+from assay.model.errors import JudgeError
+from tests.raising import raises
 
 SCORES = [5, 9, 9, 100, 1]
 
@@ -36,7 +38,7 @@ def test_draws_follow_the_scores_and_the_temperature() -> None:
 
 @pytest.mark.parametrize("temperature", [Decimal(0), Decimal(-1), Decimal("NaN")])
 def test_a_temperature_that_is_none_is_refused(temperature: Decimal) -> None:
-    with pytest.raises(TemperatureError):
+    with raises(JudgeError.temperature):
         sampler(1, temperature)
 
 

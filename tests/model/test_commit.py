@@ -18,10 +18,11 @@ from assay.model.commit import (
     render_scores,
     root_of,
 )
-from assay.model.errors import ScoreFormError, TokenFormError
+from assay.model.errors import JudgeError
 from assay.model.judge import judge
 from assay.model.score import score
 from tests.model.networks import asked, shipped_engine, small_engine
+from tests.raising import raises
 from tests.verdicts.judging import docket_of, obligation, record
 
 _TOKENS = (7, 3, 9)
@@ -115,7 +116,7 @@ def test_tokens_that_no_answer_has_are_refused() -> None:
     question = asked(docket_of(obligation("o-1", "must_not_exceed", "nox", 50)), record({"nox": 51}))
     tokens = [one.token for one in judge(shipped_engine(), *question).written]
     for wrong in (tokens[:-1], [*tokens, tokens[-1]], [], [*tokens[:-1], 10_000], [*tokens[:-1], -1], [0, *tokens[1:]]):
-        with pytest.raises(TokenFormError):
+        with raises(JudgeError.tokens):
             score(shipped_engine(), *question, wrong)
 
 
@@ -124,7 +125,7 @@ def test_a_commitment_is_plain_json_and_its_scores_a_text_of_one_form() -> None:
     assert json.decode(json.encode(bound), type=type(bound)) == bound
     assert bound.scores == "7:900 2:400;3:800 1:100 4:-5;9:10 8:10"
     for wrong in ("7", "7:", "7:1;", " 7:1", "7:1  2:3", "07:1", "7:-0", "7:1e3", "7:1\n", "٧:1", "7:1;;7:1"):
-        with pytest.raises(ScoreFormError):
+        with raises(JudgeError.scores):
             parse_scores(wrong)
 
 

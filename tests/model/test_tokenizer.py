@@ -2,10 +2,11 @@
 
 import pytest
 
-from assay.model.errors import CaseFormError, CaseSizeError
+from assay.model.errors import CaseSizeError, JudgeError
 from assay.model.form import FIRST, SECOND
 from assay.model.tokenizer import ASKED, read_case, read_line
 from assay.model.vocabulary import IDS, VOCABULARY
+from tests.raising import raises
 
 PROMPT = "instructions\ncase\no0 must_not_exceed u0 u0 ++ 54 08\no1 must u u t : _\nanswer\n"
 
@@ -75,7 +76,7 @@ def test_a_prompt_of_the_first_template_is_read_as_it_was() -> None:
 )
 def test_what_is_no_case_is_refused(prompt: str) -> None:
     """The model's own words are no symbols of a case: a case cannot contain its answer."""
-    with pytest.raises(CaseFormError):
+    with raises(JudgeError.case):
         read_case(prompt)
 
 

@@ -10,7 +10,7 @@ from assay.claims.parse_bundle import Reading, check_bundle
 from assay.delivery.annotate import GateMark
 from assay.delivery.answerer import Question, Reply
 from assay.delivery.level import Level
-from assay.flows.errors.claims import NoEstimatorError
+from assay.flows.errors.claims import ClaimsFlowError
 from assay.flows.errors.delivery import AnswererError
 from assay.kernel.bundle import parse_bundle
 from assay.kernel.errors import Error
@@ -21,6 +21,7 @@ from assay.verdicts.envelope import Verdict
 from assay.verdicts.replay import ReplayResult
 from tests.claims.making import CONTENT, claim, document, pointer
 from tests.node._home import RULE, SLUG, Home, record, report, signal
+from tests.raising import raises
 
 
 def _is_strict(exported: ClaimBundle) -> bool:
@@ -130,7 +131,7 @@ def test_an_observation_becomes_a_state_with_its_history_proof_and_claims(home: 
     assert node.verify(node.prove_state(seen.truthkey)).holds
     exported = node.state_claims(seen.truthkey)
     assert (exported.claims[0].claim_type, _is_strict(exported)) == (ClaimType.FACT, True)
-    handled = node.answer_key(seen.truthkey, credential=gateway)
+    handled = node.acting(gateway).answer_key(seen.truthkey)
     # One report is too unsure for the gates: what they hold back is not given out beside the answer.
     assert (handled.delivered.body.withheld, handled.compiled) == (True, None)
     assert handled.delivered.body.annotation.rules[0].rule_id == "earth.flood.v1"
@@ -145,7 +146,7 @@ def test_below_the_floor_nothing_is_given_out_beside_the_answer(home: Home, node
     seen = node.acting(gateway).observe(report("user:ben"))
     for name in ("service:gateway", "service:sensor"):
         node.amend_principal(name, authenticity_level_floor=3)
-    state = node.answer_key(seen.truthkey, credential=gateway)
+    state = node.acting(gateway).answer_key(seen.truthkey)
     assert (state.delivered.body.withheld, state.compiled) == (True, None)
     verdicts = node.acting(sensor).answer_record(record("w-2"))
     assert (verdicts.delivered.body.withheld, verdicts.decided) == (True, None)
@@ -163,7 +164,7 @@ def test_a_bundle_is_gated_people_approve_and_it_is_resumed(home: Home, node: No
     node.acting(home.keys["otto"]).answer_ticket(ticket.id, "approve", seen=ticket.shown_hash, reason="yes")
     assert node.acting(planner).resume_claim(gated.bundle_hash).decision is Decision.PUBLISH
     assert len(node.claim(gated.bundle_hash).decisions) == 2
-    with pytest.raises(NoEstimatorError):
+    with raises(ClaimsFlowError.no_estimator):
         node.estimate("how deep is the river")
     kept = node.acting(planner).attach_evidence(b"a paper")
     assert kept.is_new

@@ -9,12 +9,13 @@ import pytest
 
 import assay
 from assay.flows.errors.identity import NotSignedInError
-from assay.identity.errors import RoleMissingError
-from assay.kernel.errors import Blame, Error
+from assay.identity.errors import IdentityError
+from assay.kernel.errors import Blame, Error, codes_of
 from assay.node import Node
-from assay.node.errors import FrozenTableError, HomeMissingError, NodeClosedError, NodeError, ReadOnlyNodeError
+from assay.node.errors import NodeError
 from assay.wiring import FolderInUseError, NoNodeError
 from tests.node._home import RULE, SLUG, Home
+from tests.raising import raises
 
 
 def test_a_new_folder_becomes_a_node_when_asked(tmp_path: Path) -> None:
@@ -40,7 +41,7 @@ def test_the_database_file_names_its_folder(home: Home) -> None:
 
 
 def test_a_database_address_needs_the_folder_of_its_keys(home: Home) -> None:
-    with pytest.raises(HomeMissingError):
+    with raises(NodeError.no_home):
         assay.open("postgresql://localhost/assay")
     with assay.open("sqlite:assay.db", home=home.folder, read_only=True) as node:
         assert node.audit().holds
@@ -60,7 +61,7 @@ def test_closing_twice_does_nothing_and_using_afterwards_is_refused(node: Node) 
         lambda: node.answers("x"),
         lambda: node.aio,
     ):
-        with pytest.raises(NodeClosedError) as caught:
+        with raises(NodeError.closed) as caught:
             use()
         assert (caught.value.code, caught.value.blame) == ("node.closed", Blame.USAGE)
 
@@ -81,7 +82,7 @@ def test_an_auditor_reads_beside_the_writer_and_writes_nothing(home: Home, node:
             lambda: auditor.acting(home.keys["sensor"]).evaluate({}),
             lambda: auditor.compile_state("k"),
         ):
-            with pytest.raises(ReadOnlyNodeError):
+            with raises(NodeError.read_only):
                 write()
         with pytest.raises(Error) as caught:
             auditor.prove_entry(node.append({"n": 3}).sequence_number)
@@ -100,7 +101,7 @@ def test_a_credential_of_the_opening_is_used_for_everything(home: Home) -> None:
     with assay.open(home.folder, credential=home.keys["amira"]) as node:
         node.answers(SLUG)(lambda _question: "clear")
         assert node.ask(SLUG).body.output == "clear"
-        with pytest.raises(RoleMissingError):
+        with raises(IdentityError.role):
             node.append({"seen": "a gull"})
     with assay.open(home.folder, credential=home.keys["olga"]) as node:
         note = node.entry(node.append({"seen": "a gull"}).sequence_number)
@@ -114,7 +115,7 @@ def test_answerers_are_added_before_the_first_question(home: Home, node: Node) -
 
     assert callable(under_keel)
     assert node.acting(home.keys["amira"]).ask(SLUG).body.output == "clear"
-    with pytest.raises(FrozenTableError):
+    with raises(NodeError.table_frozen):
         node.answers("other")
 
 
@@ -132,13 +133,12 @@ def test_strands_are_added_before_the_first_question_and_are_checked_then(home: 
     body = node.acting(home.keys["amira"]).ask(SLUG).body
     assert "x-pilot" in body.annotation.strands_present
     assert "x-tug" in body.annotation.strands_missing
-    with pytest.raises(FrozenTableError):
+    with raises(NodeError.table_frozen):
         node.strand("x-late", **told)
 
 
 def test_every_refusal_of_a_node_is_the_callers_to_mend() -> None:
-    kinds: list[type[NodeError]] = [NodeError, *NodeError.__subclasses__()]
-    assert {one.blame for one in kinds} == {Blame.USAGE}
+    assert {code.blame for code in codes_of(NodeError)} == {Blame.USAGE}
 
 
 def test_the_front_door_is_light_and_an_open_node_runs_no_model(home: Home) -> None:

@@ -5,8 +5,9 @@ import pytest
 from assay.flows.errors.identity import NotSignedInError
 from assay.kernel.errors import Error
 from assay.node.facade import Node
-from assay.review.errors import OwnRequestError
+from assay.review.errors import ReviewError
 from tests.node._home import PASSWORD
+from tests.raising import raises
 
 
 def test_a_key_is_scoped_rotated_with_an_overlap_and_revoked(node: Node) -> None:
@@ -52,7 +53,7 @@ def test_a_tier_is_asked_for_by_one_person_and_authorised_by_another(node: Node)
     first, second = (str(node.log_in(name, password=PASSWORD).session_token) for name in ("user:first", "user:second"))
     node.add_principal("ai:clerk", kind="agent")
     asked = node.acting(first).request_tier("ai:clerk", 2, reason="it has to write")
-    with pytest.raises(OwnRequestError):
+    with raises(ReviewError.own_request):
         node.acting(first).answer_ticket(asked.id, "authorise", seen=asked.shown_hash, reason="mine")
     assert node.principal("ai:clerk").principal.action_tier == 0
     node.acting(second).answer_ticket(asked.id, "authorise", seen=asked.shown_hash, reason="it does")

@@ -1,15 +1,14 @@
 """The desk from Python: what waits, who works on it, what was said, and the entries that tell it."""
 
-import pytest
-
 from assay.flows.review.answer_bulk import Pick
-from assay.identity.errors import RoleMissingError
+from assay.identity.errors import IdentityError
 from assay.node.facade import Node
-from assay.review.errors import LeasedError
+from assay.review.errors import ReviewError
 from assay.review.kind import TicketKind
 from assay.review.queue import QueueFilter
 from tests.flows._verdicts import graph_document, rule
 from tests.node._home import Home
+from tests.raising import raises
 
 
 def test_a_ticket_is_worked_on_from_python_and_its_timeline_is_in_the_ledger(home: Home, node: Node) -> None:
@@ -17,7 +16,7 @@ def test_a_ticket_is_worked_on_from_python_and_its_timeline_is_in_the_ledger(hom
     olga, rita, sam = (home.keys[name] for name in ("olga", "rita", "sam"))
     asked = node.acting(olga).review_graph(graph_document(rule("DESK"), name="desk")).ticket
     node.acting(sam).claim_ticket(asked.id, seconds=300)
-    with pytest.raises(LeasedError):
+    with raises(ReviewError.leased):
         node.acting(rita).claim_ticket(asked.id)
     node.acting(rita).assign_ticket(asked.id, role="reviewer")
     node.acting(sam).prioritise_ticket(asked.id, "urgent")
@@ -45,7 +44,7 @@ def test_a_ticket_is_worked_on_from_python_and_its_timeline_is_in_the_ledger(hom
 def test_an_operator_asks_and_people_answer_what_each_may_see(home: Home, node: Node) -> None:
     """Where two must agree, who is still to answer sees nobody's answer, from Python too."""
     olga, rita, sam = (home.keys[name] for name in ("olga", "rita", "sam"))
-    with pytest.raises(RoleMissingError):
+    with raises(IdentityError.role):
         node.acting(rita).open_ticket("sail", "tonight", eligible_roles=["reviewer"])
     asked = node.acting(olga).open_ticket("sail", {"tide": "low"}, eligible_roles=["reviewer"], quorum=2)
     assert asked.shown == '{"tide":"low"}'

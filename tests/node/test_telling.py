@@ -11,11 +11,12 @@ from assay.adapters.bus.inprocess import SubscriptionTakenError
 from assay.flows.request import FieldsError
 from assay.kernel.instant import instant_of, render_instant
 from assay.node import Node
-from assay.node.errors import ReadOnlyNodeError
+from assay.node.errors import NodeError
 from assay.ports.events import OutboxEvent
 from assay.verdicts.graph.hash import stamp_versions
 from tests.flows._verdicts import graph_document, rule
 from tests.node._home import Home
+from tests.raising import raises
 
 _LONG_AGO = "2020-01-01T00:00:00Z"
 
@@ -85,7 +86,7 @@ def _positions(heard: "Queue[OutboxEvent]", last: int) -> list[int]:
 def test_who_only_reads_keeps_no_place(home: Home) -> None:
     with assay.open(home.folder, read_only=True) as node:
         assert node.subscribers() == ()
-        with pytest.raises(ReadOnlyNodeError):
+        with raises(NodeError.read_only):
             node.subscribe("mailer", lambda _event: None)
 
 

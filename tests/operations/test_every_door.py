@@ -238,7 +238,7 @@ class _RefusalError(Error):
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
-        self.code = code  # type: ignore[misc]  # as it was told
+        self.code = code
 
 
 def _json(value: object) -> object:

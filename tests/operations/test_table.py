@@ -1,12 +1,16 @@
 """The table is complete: what doors offer comes from it, and what is generated from it is current."""
 
+import ast
+import inspect
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
 
-from assay.node import Node
+import assay.surfaces
+from assay.node import AsyncNode, Node
 from assay.operations.kinds import Local, Operation
 from assay.operations.local import LOCAL
 from assay.operations.table import TABLE
@@ -17,27 +21,6 @@ from assay.surfaces.http.app import every_route
 from tests.surfaces.cli.running import ask
 from tools import calls, operations
 
-# Routes of `/api/v1` that are still written by hand. Rooms that move take theirs away; nobody adds one.
-_BY_HAND = {
-    "GET /api/v1/why",
-}
-# Routes of specifications that do not perform an operation of the table yet; as above.
-_DIALECTS_BY_HAND = {
-    "GET /api/health",
-    "GET /api/v2/pramana/state",
-    "GET /api/v2/pramana/state/{entity_id}",
-    "GET /whoami",
-}
-# Commands of rooms that are still to move; as above. One that needs no node is declared in `operations/local.py`.
-_COMMANDS_BY_HAND = {
-    "pairs train",
-    "principal why",
-}
-# Methods of nodes and clients that are still to move; as above.
-_METHODS_BY_HAND = {
-    "answer_key",
-    "why",
-}
 # Of HTTP itself and of browsers: health, metrics, the description, logins.
 _PROTOCOL = {
     "GET /",
@@ -72,32 +55,32 @@ def _served() -> dict[str, object]:
 def test_no_route_of_the_interface_is_outside_the_table() -> None:
     declared = {f"{one.http_method} /api/v1{one.path}" for one in TABLE if one.route is not None}
     served = {route for route in _served() if "/api/v1/" in route}
-    assert declared - served == set()
-    assert served - declared == _BY_HAND
+    assert served == declared
 
 
 def test_every_other_route_is_a_dialect_of_an_operation() -> None:
     """A route of a specification parses into an operation's request and renders its result, and has no rule."""
-    undeclared = {route for route, performs in _served().items() if "/api/v1/" not in route and performs is None}
-    assert undeclared == _DIALECTS_BY_HAND | _PROTOCOL
+    served = {route: performs for route, performs in _served().items() if "/api/v1/" not in route}
+    assert {route for route, performs in served.items() if performs is None} == _PROTOCOL
+    declared = {route: one for one in TABLE for route in one.dialects}
+    assert {route: one for route, one in served.items() if one is not None} == declared
 
 
 def test_every_command_comes_from_the_table_or_is_local() -> None:
     declared = {one.command for one in _ROWS if one.command is not None}
     offered = set(_commands(cli))
-    assert declared - offered == set()
-    assert offered - declared == _COMMANDS_BY_HAND
+    assert offered == declared
 
 
 def test_every_method_comes_from_the_table_or_is_local() -> None:
     remote = {one.python_name for one in TABLE if one.route is not None}
     local = {one.method for one in LOCAL if one.method is not None}
     node = {name for name in dir(Node) if not name.startswith("_") and callable(getattr(Node, name))}
-    assert node - remote - local - _OWN_METHODS <= _METHODS_BY_HAND
+    assert node - remote - local - _OWN_METHODS == set()
     assert remote <= node
     for client in (Client("http://localhost"), AsyncClient("http://localhost")):
         offered = {name for name in dir(client) if not name.startswith("_")}
-        assert offered - remote - _OWN_METHODS <= _METHODS_BY_HAND
+        assert offered - remote - _OWN_METHODS == set()
         assert remote <= offered
 
 
@@ -148,3 +131,64 @@ def test_an_operation_that_writes_asks_for_more_than_reading() -> None:
     # A service that the node's switch limits to reading still reports that its own switch fired.
     assert [one.name for one in reading if not str(one.needs.scope).endswith((":read", ":query"))] == ["switch.report"]
     assert all(row_of(one).kind for one in TABLE)
+
+
+# What reads or writes a database: calls on it, and units of work.
+_STORE_CALLS = {"read", "write", "append", "submit"}
+
+
+def _store_calls(tree: ast.AST) -> list[str]:
+    """Where a module calls a database or names a unit of work, rather than a flow."""
+    found = [
+        f"{node.lineno}: .{node.value.attr}.{node.attr}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in _STORE_CALLS
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "database"
+    ]
+    imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return found + [
+        f"{node.lineno}: import of Unit" for node in imported if any(name.name == "Unit" for name in node.names)
+    ]
+
+
+def test_no_door_calls_a_store() -> None:
+    """Doors translate; what is read or written is read and written by flows."""
+    folder = Path(str(assay.surfaces.__file__)).parent
+    found = {
+        str(path.relative_to(folder)): calls
+        for path in folder.rglob("*.py")
+        if (calls := _store_calls(ast.parse(path.read_text())))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "tools.database.read(lambda unit: unit.ledger.tenants())",
+        "self._tools.database.write(work)",
+        "from assay.ports.database import Unit",
+    ],
+)
+def test_a_store_call_in_a_door_is_found(code: str) -> None:
+    assert _store_calls(ast.parse(code)) != []
+
+
+def test_nodes_and_clients_have_the_same_methods_with_the_same_types() -> None:
+    """`AsyncNode` and `AsyncClient` await what `Node` and `Client` return."""
+    names = [one.python_name for one in TABLE if one.route is not None]
+    for name in names:
+        for one, other in ((Node, Client), (AsyncNode, AsyncClient)):
+            # Of one and the same generated class, unless a door has a reason of its own.
+            assert _signature(one, name) == _signature(other, name), name
+        assert _parameters(Node, name) == _parameters(AsyncNode, name), name
+
+
+def _signature(kind: type, name: str) -> tuple[list[str], str]:
+    return _parameters(kind, name), str(inspect.signature(getattr(kind, name)).return_annotation)
+
+
+def _parameters(kind: type, name: str) -> list[str]:
+    return [str(one) for one in inspect.signature(getattr(kind, name)).parameters.values()]

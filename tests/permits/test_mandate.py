@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
-from assay.permits.errors import MandateError
+from assay.permits.errors import PermitError
 from assay.permits.mandate import (
     ArgumentLimit,
     Budget,
@@ -23,6 +23,7 @@ from assay.permits.mandate import (
     verify_terms,
 )
 from assay.permits.permit import ToolCall
+from tests.raising import raises
 
 AT = Instant(datetime(2026, 1, 7, 12, tzinfo=UTC))
 TERMS = MandateTerms(
@@ -127,7 +128,7 @@ def test_the_sum_of_covered_calls_never_exceeds_the_budget(amounts: list[Decimal
     ],
 )
 def test_terms_that_nobody_could_check_are_refused(change: dict[str, object]) -> None:
-    with pytest.raises(MandateError):
+    with raises(PermitError.mandate_refused):
         verify_terms(replace(TERMS, **change), at=AT)
 
 

@@ -18,7 +18,7 @@ from assay.kernel.errors import Error
 from assay.kernel.ids import KeyId, PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.key import key_id_of
-from assay.permits.errors import PermitError, PermitExpiredError, PermitFormError, PermitUseError
+from assay.permits.errors import PermitError
 from assay.permits.permit import (
     Permit,
     ToolCall,
@@ -30,6 +30,7 @@ from assay.permits.permit import (
     verify_use,
 )
 from assay.permits.seal import render_cose, render_jwt, verify_permit
+from tests.raising import raises
 
 PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PUBLIC = PRIVATE.public_key().public_bytes_raw()
@@ -103,7 +104,7 @@ def test_a_permit_for_another_kind_of_token_is_refused() -> None:
     token = jwt.encode(
         {"alg": "Ed25519", "typ": "JWT", "kid": KEY}, {"sub": "ai:concierge"}, _okp(), algorithms=["Ed25519"]
     )
-    with pytest.raises(PermitFormError):
+    with raises(PermitError.form):
         verify_permit(token, find_key)
 
 
@@ -116,9 +117,9 @@ def test_a_permit_is_for_one_call_only() -> None:
         replace(CALL, arguments={"id": 42, "table": "guests"}),
         replace(CALL, arguments={"id": 41, "table": "guests", "force": True}),
     ):
-        with pytest.raises(PermitUseError):
+        with raises(PermitError.use):
             verify_use(PERMIT, other, at=AT)
-    with pytest.raises(PermitExpiredError):
+    with raises(PermitError.expired):
         verify_use(PERMIT, CALL, at=PERMIT.expires_at)
 
 
@@ -127,11 +128,11 @@ def test_a_call_has_one_text() -> None:
     assert text == '{"arguments":{"id":41,"table":"guests"},"audience":"https://tools.example","tool":"delete_record"}'
     assert parse_call(text) == CALL
     for other in (text.replace(":41", ": 41"), "{}", "[]", text + " ", text.replace("tool", "tools")):
-        with pytest.raises(PermitUseError):
+        with raises(PermitError.use):
             parse_call(other)
-    with pytest.raises(PermitUseError):
+    with raises(PermitError.use):
         render_call(replace(CALL, arguments={"x": float("nan")}))
-    with pytest.raises(PermitUseError):
+    with raises(PermitError.use):
         render_call(replace(CALL, arguments={"x": "y" * 300_000}))
 
 

@@ -19,6 +19,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from assay.adapters.clock import OsEntropy, SystemClock
+from assay.adapters.credential_seal import HmacSeal
 from assay.delivery.federate import Agreement
 from assay.delivery.level import Level
 from assay.delivery.rule import RuleId
@@ -92,6 +93,10 @@ class Scene:
         self.keys["unknown"] = "ak_aaaaaaaaaaaa." + "A" * 43
 
 
+def _fixed_seal(seal: HmacSeal, _key: bytes, old: frozenset[str]) -> None:
+    seal._key, seal._old = b"M" * 32, old
+
+
 @contextmanager
 def _fixed(folder: Path) -> Iterator[Counted]:
     """The time stands at `START`, entropy is counted, and a new node is a copy of one with known keys."""
@@ -101,6 +106,8 @@ def _fixed(folder: Path) -> Iterator[Counted]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SystemClock, "now", lambda _self: START)
         patch.setattr(OsEntropy, "token", lambda _self, size: entropy.token(size))
+        # Entries commit to stored credentials with their MACs.
+        patch.setattr(HmacSeal, "__init__", _fixed_seal)
         patch.setattr(_node, "_founded", lambda _number: folder / "founded" / "node")
         yield entropy
 

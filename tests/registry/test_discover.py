@@ -7,18 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.kernel.errors import Code
 from assay.registry import discover
 from assay.registry.bits import ALERT_ACK, BL_ISSUE, BOOK, MANIFEST, READ
 from assay.registry.discover import Index, ServiceEntry, build_index, entry_of, update_index
-from assay.registry.errors import (
-    DuplicateServiceError,
-    InvalidRuleError,
-    MaskWidthError,
-    RegistryError,
-    ReservedBitError,
-    UnknownServiceError,
-)
+from assay.registry.errors import RegistryError
 from assay.registry.permission import ANKR_32BIT_V1, MaskSchema, make_schema
+from tests.raising import raises
 from tests.registry.codex import make_manifest
 
 _ALLOWED = ~ANKR_32BIT_V1.reserved & 2**32 - 1
@@ -140,7 +135,7 @@ def test_an_explanation_names_the_missing_bits_and_the_tier() -> None:
     assert (no.can, no.missing, no.active_tier, no.needed_tier) == (False, ("MANIFEST", "BL_ISSUE"), 1, 2)
     assert no.reason == "`svc` lacks MANIFEST, BL_ISSUE and has tier 1, not 2"
     assert index.explain("svc", READ).reason == "`svc` can"
-    with pytest.raises(UnknownServiceError):
+    with raises(RegistryError.unknown_service):
         index.explain("nobody", READ)
 
 
@@ -148,16 +143,16 @@ def test_an_explanation_names_the_missing_bits_and_the_tier() -> None:
 def test_a_question_about_a_reserved_bit_is_refused(needed: int) -> None:
     index = build_index([])
     for ask in (index.who_can, index.count_can):
-        with pytest.raises(ReservedBitError):
+        with raises(RegistryError.reserved_bit):
             ask(needed)
 
 
 def test_a_question_that_is_no_mask_or_no_tier_is_refused() -> None:
     index = build_index([])
-    with pytest.raises(MaskWidthError):
+    with raises(RegistryError.mask_width):
         index.who_can(True)
     for ask in (index.who_can, index.count_can):
-        with pytest.raises(InvalidRuleError):
+        with raises(RegistryError.invalid_rule):
             ask(READ, tier=7)
     assert index.who_can(0) == ()
     assert index.count_can(READ) == 0
@@ -166,23 +161,23 @@ def test_a_question_that_is_no_mask_or_no_tier_is_refused() -> None:
 @pytest.mark.parametrize(
     ("entries", "error"),
     [
-        ([("a", READ, 1), ("a", READ, 1)], DuplicateServiceError),
-        ([("a", 1 << 31, 1)], ReservedBitError),
-        ([("a", -1, 1)], ReservedBitError),
-        ([("a", -(2**32), 1)], MaskWidthError),
-        ([("a", READ, 4)], InvalidRuleError),
+        ([("a", READ, 1), ("a", READ, 1)], RegistryError.duplicate_service),
+        ([("a", 1 << 31, 1)], RegistryError.reserved_bit),
+        ([("a", -1, 1)], RegistryError.reserved_bit),
+        ([("a", -(2**32), 1)], RegistryError.mask_width),
+        ([("a", READ, 4)], RegistryError.invalid_rule),
     ],
 )
-def test_what_contradicts_itself_is_not_indexed(entries: list[tuple[str, int, int]], error: type[Exception]) -> None:
+def test_what_contradicts_itself_is_not_indexed(entries: list[tuple[str, int, int]], error: Code) -> None:
     made = [ServiceEntry(id=name, domain="d", capability_mask=mask, tier=tier) for name, mask, tier in entries]
-    with pytest.raises(error):
+    with raises(error):
         build_index(made)
 
 
 def test_a_signed_mask_is_not_indexed_as_it_is() -> None:
     """It is to be parsed first: the index keeps one form."""
     full = MaskSchema(id="full", names=(*ANKR_32BIT_V1.names, *(f"N{bit}" for bit in range(32, 64))))
-    with pytest.raises(InvalidRuleError, match="unsigned"):
+    with raises(RegistryError.invalid_rule, match="unsigned"):
         build_index([ServiceEntry(id="a", domain="d", capability_mask=-(2**32), tier=1)], full)
 
 

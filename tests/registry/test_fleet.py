@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.registry.discover import ServiceEntry, build_index
-from assay.registry.errors import FleetHistoryError
+from assay.registry.errors import RegistryError
 from assay.registry.fleet import FleetChange, change_between, follow_change, join_changes
+from tests.raising import raises
 
 _ENTRIES = st.builds(
     ServiceEntry,
@@ -47,7 +48,7 @@ def test_a_fleet_that_stays_the_same_changes_by_nothing(fleet: dict[str, Service
 
 def test_a_change_that_begins_elsewhere_is_refused() -> None:
     """A gap would leave a service listed that is gone."""
-    with pytest.raises(FleetHistoryError):
+    with raises(RegistryError.fleet_history):
         follow_change(build_index(()), FleetChange(since=4, revision=5), at_revision=3)
-    with pytest.raises(FleetHistoryError):
+    with raises(RegistryError.fleet_history):
         join_changes(FleetChange(since=1, revision=2), FleetChange(since=3, revision=4))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.kernel.instant import Instant
-from assay.registry.errors import WindowFormError
+from assay.registry.errors import RegistryError
 from assay.registry.health import (
     WINDOW_SECONDS,
     AskerFailures,
@@ -20,6 +20,7 @@ from assay.registry.health import (
     total_of,
 )
 from tests.identity.people import NOON, later
+from tests.raising import raises
 
 _events = st.lists(st.tuples(st.integers(0, 400), st.booleans()), max_size=60)
 
@@ -111,7 +112,7 @@ def test_only_failures_of_the_service_itself_are_errors(status: int, path: str, 
 
 @pytest.mark.parametrize(("requests", "errors"), [(1, 2), (0, -1)])
 def test_more_errors_than_requests_are_refused(requests: int, errors: int) -> None:
-    with pytest.raises(WindowFormError):
+    with raises(RegistryError.window):
         Bucket(second=0, requests=requests, errors=errors)
 
 

@@ -10,11 +10,12 @@ from assay.kernel.key import key_id_of
 from assay.kernel.signature import InvalidSignatureError
 from assay.registry.action import ActionType, RollbackMethod
 from assay.registry.bits import ALERT_ACK, BOOK, READ, WRITE
-from assay.registry.errors import InvalidManifestError, UnsignedManifestError
+from assay.registry.errors import InvalidManifestError, RegistryError
 from assay.registry.manifest import power_of
 from assay.registry.open_manifest import check_manifest, open_manifest, sign_manifest, verify_manifest
 from assay.registry.permission import DEFAULT_SCHEMAS, make_schema
 from assay.registry.tier import Refusal, decide
+from tests.raising import raises
 from tests.registry.codex import PORTWATCH, codex, make_manifest
 from tests.registry.fleet import ask, make_grant
 
@@ -191,7 +192,7 @@ def test_a_known_key_vouches_for_a_manifest() -> None:
 def test_an_unsigned_or_strange_or_changed_manifest_is_not_believed() -> None:
     other = Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key().public_bytes_raw()
     for opened, keys in ((open_manifest(codex()), [_RAW]), (open_manifest(_signed(codex())), [other])):
-        with pytest.raises(UnsignedManifestError):
+        with raises(RegistryError.unsigned):
             verify_manifest(opened, keys)
     changed = _signed(codex()).replace(b'"port":4080', b'"port":4081')
     with pytest.raises(InvalidSignatureError):

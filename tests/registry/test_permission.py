@@ -8,13 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.registry import bits
-from assay.registry.errors import (
-    MaskWidthError,
-    ReservedBitError,
-    SchemaError,
-    UnknownActionError,
-    UnknownPermissionError,
-)
+from assay.registry.errors import RegistryError
 from assay.registry.permission import (
     ANKR_32BIT_V1,
     DEFAULT_SCHEMAS,
@@ -28,6 +22,7 @@ from assay.registry.permission import (
     missing_bits,
     parse_mask,
 )
+from tests.raising import raises
 
 _VECTOR = json.loads((Path(__file__).parents[1] / "vectors" / "registry" / "bits.json").read_text())
 _ALLOWED = ((1 << 32) - 1) & ~ANKR_32BIT_V1.reserved
@@ -48,14 +43,14 @@ def test_the_bits_are_where_the_protocol_puts_them() -> None:
 @pytest.mark.clause("forja", "trust-bitmask")
 @pytest.mark.parametrize("bit", _VECTOR["reserved"])
 def test_a_reserved_bit_is_refused(bit: int) -> None:
-    with pytest.raises(ReservedBitError, match=f"got bits {bit}"):
+    with raises(RegistryError.reserved_bit, match=f"got bits {bit}"):
         parse_mask(1 << bit | 1)
 
 
 @pytest.mark.parametrize("value", [True, False, 1.0, "1", "0x1", None, 2**32, -(2**31) - 1, [1]])
 def test_what_is_no_number_of_32_bits_is_refused(value: object) -> None:
     """A text is refused too: in 32 bits a mask is a number."""
-    with pytest.raises(MaskWidthError) as caught:
+    with raises(RegistryError.mask_width) as caught:
         parse_mask(value)
     assert caught.value.code == "registry.mask_width"
 
@@ -64,7 +59,7 @@ def test_a_signed_mask_is_the_same_mask() -> None:
     """Bit 31 is reserved in 32 bits, so it is refused after it was read."""
     full = make_schema("all", {bit: f"N{bit}" for bit in range(32, 64)}, width=64)
     assert parse_mask(1 - 2**63, full) == 1 | 1 << 63
-    with pytest.raises(ReservedBitError, match="got bits 30, 31"):
+    with raises(RegistryError.reserved_bit, match="got bits 30, 31"):
         parse_mask(-(2**30))
 
 
@@ -83,14 +78,14 @@ def test_all_permissions_must_be_set_and_none_implies_another(mask: int, needed:
 
 @pytest.mark.parametrize("value", [0, 3, -1, True])
 def test_a_question_about_no_bit_or_several_is_no_question(value: int) -> None:
-    with pytest.raises(UnknownPermissionError):
+    with raises(RegistryError.unknown_permission):
         has_perm(7, value)
 
 
 @pytest.mark.parametrize(("mask", "needed"), [(-1, 1), (1, -1), (True, 1), (1.0, 1)])
 def test_a_mask_that_was_not_parsed_answers_nothing(mask: int, needed: int) -> None:
     """-1 would hold every bit."""
-    with pytest.raises(MaskWidthError):
+    with raises(RegistryError.mask_width):
         has_all(mask, needed)
 
 
@@ -100,7 +95,7 @@ def test_names_and_numbers_say_the_same(mask: int) -> None:
 
 
 def test_a_name_of_another_schema_is_refused() -> None:
-    with pytest.raises(UnknownPermissionError, match="LEND"):
+    with raises(RegistryError.unknown_permission, match="LEND"):
         mask_of(["READ", "LEND"])
     assert mask_of(["READ", "LEND"], _WIDE) == 1 | 1 << 8
 
@@ -115,7 +110,7 @@ def test_a_wider_mask_has_the_same_api() -> None:
 
 @pytest.mark.parametrize("value", [True, 1.0, "0x", "0xG", "0X1", "1", None, 2**64, -(2**63) - 1, "0x1" + "0" * 16])
 def test_what_is_no_number_of_the_wide_schema_is_refused(value: object) -> None:
-    with pytest.raises(MaskWidthError):
+    with raises(RegistryError.mask_width):
         parse_mask(value, _WIDE)
 
 
@@ -125,7 +120,7 @@ def test_what_is_no_number_of_the_wide_schema_is_refused(value: object) -> None:
      ({}, 2048)],
 )  # fmt: skip
 def test_a_schema_names_its_own_bits_and_no_others(domain: dict[int, str], width: int) -> None:
-    with pytest.raises(SchemaError) as caught:
+    with raises(RegistryError.mask_schema) as caught:
         make_schema("mine-v1", domain, width=width)
     assert caught.value.code == "registry.mask_schema"
 
@@ -133,9 +128,9 @@ def test_a_schema_names_its_own_bits_and_no_others(domain: dict[int, str], width
 def test_the_universal_blocks_are_the_same_in_every_schema() -> None:
     names = list(ANKR_32BIT_V1.names)
     for change in ({0: "WRITE2"}, {24: "AI_WRITE"}):
-        with pytest.raises(SchemaError):
+        with raises(RegistryError.mask_schema):
             MaskSchema(id="mine", names=tuple(change.get(bit, name) for bit, name in enumerate(names)))
-    with pytest.raises(SchemaError, match="expected an id"):
+    with raises(RegistryError.mask_schema, match="expected an id"):
         make_schema("Mine V1", {})
 
 
@@ -143,7 +138,7 @@ def test_roles_and_actions_have_tables() -> None:
     """Given as numbers or as names."""
     table = make_table({"clerk": ["READ", "BOOK"], "auditor": bits.READ | bits.AUDIT})
     assert table.get("clerk") == bits.READ | bits.BOOK
-    with pytest.raises(UnknownActionError, match="got `captain`"):
+    with raises(RegistryError.unknown_action, match="got `captain`"):
         table.get("captain")
-    with pytest.raises(ReservedBitError):
+    with raises(RegistryError.reserved_bit):
         make_table({"clerk": 1 << 31})

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.registry.errors import InvalidRuleError
+from assay.registry.errors import RegistryError
 from assay.registry.proof_scan import (
     Annotation,
     RuleFact,
@@ -12,6 +12,7 @@ from assay.registry.proof_scan import (
     scan_text,
     scan_texts,
 )
+from tests.raising import raises
 
 
 @pytest.mark.clause("forja", "proof")
@@ -123,5 +124,5 @@ def test_coverage_is_never_rounded_up_to_passing(total: int, covered: int) -> No
 
 
 def test_a_rule_twice_is_refused() -> None:
-    with pytest.raises(InvalidRuleError):
+    with raises(RegistryError.invalid_rule):
         prove([_RULES[0], _RULES[0]], [])

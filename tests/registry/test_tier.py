@@ -23,7 +23,7 @@ from assay.registry.action import (
     index_actions,
 )
 from assay.registry.bits import BOOK, MANIFEST, READ, SUPER
-from assay.registry.errors import DeniedError, InvalidRuleError, NoRollbackError, SelfEscalationError
+from assay.registry.errors import DeniedError, RegistryError
 from assay.registry.tier import (
     Refusal,
     Ruling,
@@ -35,6 +35,7 @@ from assay.registry.tier import (
     require,
 )
 from tests.identity.people import NOON, later, make_principal
+from tests.raising import raises
 from tests.registry.fleet import AGENT, BOOKING, LOOK, admin, ask, make_grant, make_power
 
 _TOKEN = CredentialFinding(state=CredentialState.VALID, reason="held")
@@ -87,7 +88,7 @@ def test_an_action_above_the_active_tier_is_closed(issued: int, active: int) -> 
 def test_asking_for_more_than_was_issued_is_refused_and_counted(wish: dict[str, int]) -> None:
     ruling = decide(make_grant(), make_power(), ask(**wish))
     assert (ruling.refusal, ruling.counted) == (Refusal.SELF_ESCALATION, True)
-    with pytest.raises(SelfEscalationError) as caught:
+    with raises(DeniedError.self_escalation) as caught:
         require(ruling)
     assert caught.value.code == "FRJ-011"
 
@@ -162,7 +163,7 @@ def test_a_read_needs_no_log() -> None:
 @pytest.mark.clause("forja", "FRJ-008")
 def test_what_cannot_be_undone_does_not_run() -> None:
     bare = replace(BOOKING, id="BARE", rollback=None)
-    with pytest.raises(NoRollbackError):
+    with raises(DeniedError.no_rollback):
         log_action(make_grant(), make_power(extra=[bare]), ask("BARE"), parameters={}, at=NOON)
     assert check_execution(bare, None, by=AGENT, parameters={}, at=NOON).refusal is Refusal.NO_ROLLBACK
 
@@ -234,5 +235,5 @@ def test_a_grant_is_what_the_principal_was_issued() -> None:
     ],
 )
 def test_what_contradicts_itself_is_refused(make: object) -> None:
-    with pytest.raises(InvalidRuleError):
+    with raises(RegistryError.invalid_rule):
         make()  # type: ignore[operator]  # each is a function

@@ -3,9 +3,10 @@
 import pytest
 
 from assay.identity.principal import PrincipalKind
-from assay.registry.errors import InvalidRuleError, TierChangeError
+from assay.registry.errors import DeniedError, RegistryError
 from assay.registry.tier_change import TierChange, TierOrder, change_tier, tier_at
 from tests.identity.people import NOON, later, make_principal
+from tests.raising import raises
 from tests.registry.fleet import AGENT, admin
 
 _ORDER = TierOrder(subject=AGENT, to_tier=3, reason="passed its trial")
@@ -37,24 +38,24 @@ def test_an_admin_changes_a_tier_and_the_history_says_so() -> None:
 )
 def test_nobody_else_changes_a_tier(by: object) -> None:
     """Neither a machine with the role, nor a person without it, nor one who was disabled."""
-    with pytest.raises(TierChangeError) as caught:
+    with raises(DeniedError.tier_change) as caught:
         change_tier([], _ORDER, issued=1, by=by, at=NOON)  # type: ignore[arg-type]  # a principal
     assert caught.value.code == "FRJ-015"
 
 
 @pytest.mark.clause("forja", "FRJ-015")
 def test_nobody_changes_their_own_tier() -> None:
-    with pytest.raises(TierChangeError, match="their own"):
+    with raises(DeniedError.tier_change, match="their own"):
         change_tier([], TierOrder(subject="user:root", to_tier=3, reason="why not"), issued=1, by=admin(), at=NOON)
 
 
 def test_history_only_goes_on() -> None:
     history: list[TierChange] = [change_tier([], _ORDER, issued=1, by=admin(), at=NOON)]
-    with pytest.raises(TierChangeError, match="expected a change after"):
+    with raises(DeniedError.tier_change, match="expected a change after"):
         change_tier(history, _ORDER, issued=1, by=admin(), at=later(hours=-1))
 
 
 @pytest.mark.parametrize(("tier", "reason"), [(4, "x"), (True, "x"), (-1, "x"), (1, " "), (1, "x" * 501)])
 def test_an_order_says_a_tier_and_why(tier: int, reason: str) -> None:
-    with pytest.raises(InvalidRuleError):
+    with raises(RegistryError.invalid_rule):
         TierOrder(subject=AGENT, to_tier=tier, reason=reason)

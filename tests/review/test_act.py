@@ -30,9 +30,10 @@ from assay.review.act import (
     verify_act,
 )
 from assay.review.answer import SignedWith
-from assay.review.errors import AssigneeError, BodyError, NotEligibleError, ReviewerKeyError, WrongTicketError
+from assay.review.errors import ReviewError
 from assay.review.placement import Placement, place_ticket, require_assignable
 from tests.identity.people import NOON, later
+from tests.raising import raises
 from tests.review.desk import NODE_KEY, NODE_KEY_ID, NODE_PUBLIC, make_ticket, reviewer
 
 TICKET = make_ticket()
@@ -97,14 +98,14 @@ def test_nothing_of_a_signed_act_can_be_changed(change: dict[str, object]) -> No
 
 def test_an_act_is_bound_to_its_ticket_and_its_key() -> None:
     act = _sealed(BODIES[0])
-    with pytest.raises(WrongTicketError):
+    with raises(ReviewError.wrong_ticket):
         verify_act(act, make_ticket(shown="something else"), NODE_PUBLIC)
-    with pytest.raises(ReviewerKeyError):
+    with raises(ReviewError.reviewer_key):
         verify_act(act, TICKET, OTHER_KEY.public_key().public_bytes_raw())
 
 
 def test_a_body_of_another_kind_is_refused() -> None:
-    with pytest.raises(BodyError):
+    with raises(ReviewError.body):
         parse_act_body(replace(_unsigned(BODIES[0]), kind=ActKind.ASSIGN))
 
 
@@ -127,11 +128,11 @@ def test_a_ticket_is_for_one_who_may_answer_it() -> None:
     require_assignable(TICKET, Assign(person=AMIRA), reviewer(), NOON)
     require_assignable(TICKET, Assign(role="ops_team"), None, NOON)
     require_assignable(TICKET, Assign(), None, NOON)
-    with pytest.raises(AssigneeError):
+    with raises(ReviewError.assignee):
         require_assignable(TICKET, Assign(person=AMIRA), None, NOON)
-    with pytest.raises(AssigneeError):
+    with raises(ReviewError.assignee):
         require_assignable(TICKET, Assign(role="reviewer"), None, NOON)
-    with pytest.raises(AssigneeError):
+    with raises(ReviewError.assignee):
         require_assignable(TICKET, Assign(person=AMIRA, role="ops_team"), reviewer(), NOON)
-    with pytest.raises(NotEligibleError):
+    with raises(ReviewError.not_eligible):
         require_assignable(TICKET, Assign(person=AMIRA), reviewer(roles=()), NOON)

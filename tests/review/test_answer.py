@@ -13,9 +13,10 @@ from assay.kernel.ids import KeyId
 from assay.kernel.key import key_id_of
 from assay.kernel.signature import InvalidSignatureError
 from assay.review.answer import Answer, SignedWith, answer_message, verify_answer
-from assay.review.errors import AnswerSignatureError, ReviewerKeyError, WrongTicketError
+from assay.review.errors import ReviewError
 from assay.review.ticket import ticket_id_from
 from tests.identity.people import later
+from tests.raising import raises
 from tests.review.desk import NODE_PUBLIC, draft_by, make_answer, make_ticket, reviewer, sealed
 
 TICKET = make_ticket()
@@ -68,7 +69,7 @@ def test_no_field_of_an_answer_can_be_changed(field: str) -> None:
 def test_an_answer_does_not_move_to_another_ticket() -> None:
     """Not to one that shows something else, nor to one with another id."""
     for ticket in (make_ticket(shown="other"), replace(TICKET, id=ticket_id_from(b"\1" * 16))):
-        with pytest.raises(WrongTicketError):
+        with raises(ReviewError.wrong_ticket):
             verify_answer(ANSWER, ticket, NODE_PUBLIC)
 
 
@@ -77,14 +78,14 @@ def test_an_answer_by_the_requester_or_from_before_the_question_does_not_verify(
     own = sealed(make_answer(TICKET, TICKET.opened_by, "approve"))
     early = sealed(make_answer(TICKET, "user:amira", "approve", later(minutes=-1)))
     for answer in (own, early):
-        with pytest.raises(WrongTicketError):
+        with raises(ReviewError.wrong_ticket):
             verify_answer(answer, TICKET, NODE_PUBLIC)
 
 
 def test_the_key_must_be_the_named_one_and_must_have_signed() -> None:
     """A stranger's key is refused by its id; a stranger's signature by itself."""
     public = STRANGER.public_key().public_bytes_raw()
-    with pytest.raises(ReviewerKeyError):
+    with raises(ReviewError.reviewer_key):
         verify_answer(ANSWER, TICKET, public)
     forged = replace(ANSWER, signature=STRANGER.sign(answer_message(ANSWER)).hex())
     with pytest.raises(InvalidSignatureError):
@@ -97,5 +98,5 @@ def test_the_key_must_be_the_named_one_and_must_have_signed() -> None:
 @pytest.mark.parametrize("signature", ["zz", "a", "AB" * 64, "é"])
 def test_a_signature_is_lower_case_hex(signature: str) -> None:
     """One signature, one text."""
-    with pytest.raises(AnswerSignatureError):
+    with raises(ReviewError.signature):
         verify_answer(replace(ANSWER, signature=signature), TICKET, NODE_PUBLIC)

@@ -9,16 +9,7 @@ from hypothesis import strategies as st
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.review.act import Priority
-from assay.review.errors import (
-    LeasedError,
-    LeaseSpanError,
-    MachineAnswerError,
-    NotClaimableError,
-    NotEligibleError,
-    NotHeldAnswerError,
-    OwnRequestError,
-    TookEffectError,
-)
+from assay.review.errors import NotClaimableError, ReviewError
 from assay.review.escalate import Stage, find_stage
 from assay.review.hold import HeldAnswer, answer_hash, require_undoable, takes_effect_at
 from assay.review.kind import KIND_RULES, TicketKind
@@ -30,6 +21,7 @@ from assay.review.settle import settle
 from assay.review.sight import hide_others, is_blind, may_read, require_commenter, require_steward
 from assay.review.ticket import Ticket
 from tests.identity.people import NOON, later
+from tests.raising import raises
 from tests.review.desk import REQUESTER, TICKET_ID, draft_by, make_answer, make_ticket, reviewer, sealed
 
 ONE, TWO = make_ticket(), make_ticket(quorum=2)
@@ -51,7 +43,7 @@ def test_others_are_kept_away_exactly_while_every_place_is_taken(held: list[tupl
     if taken < quorum:
         require_unleased(ticket, PrincipalId("user:a"), leases, NOON)
     else:
-        with pytest.raises(LeasedError):
+        with raises(ReviewError.leased):
             require_unleased(ticket, PrincipalId("user:a"), leases, NOON)
 
 
@@ -59,7 +51,7 @@ def test_a_lease_has_a_length_that_the_desk_grants() -> None:
     longest = timedelta(hours=1)
     assert lease_until(NOON, longest, longest) == later(hours=1)
     for span in (timedelta(0), timedelta(seconds=-1), timedelta(hours=1, seconds=1)):
-        with pytest.raises(LeaseSpanError):
+        with raises(ReviewError.lease_span):
             lease_until(NOON, span, longest)
 
 
@@ -107,9 +99,9 @@ def test_an_answer_is_undone_before_it_counts_and_never_after() -> None:
         ticket_id=ONE.id, answer=answer, answer_hash=answer_hash(answer), takes_effect_at=later(seconds=30)
     )
     assert require_undoable(ONE, held, later(seconds=29)) == held
-    with pytest.raises(TookEffectError):
+    with raises(ReviewError.took_effect):
         require_undoable(ONE, held, later(seconds=30))
-    with pytest.raises(NotHeldAnswerError):
+    with raises(ReviewError.not_held):
         require_undoable(ONE, None, NOON)
     assert answer_hash(answer) != answer_hash(sealed(draft_by(reviewer("user:bo"), ONE)))
 
@@ -155,15 +147,15 @@ def test_whom_a_ticket_concerns() -> None:
     assert may_read(own, requester)
     require_commenter(own, requester, NOON)
     for name in ("auditor", "visitor"):
-        with pytest.raises(NotEligibleError):
+        with raises(ReviewError.not_eligible):
             require_commenter(ONE, everyone[name], NOON)
-        with pytest.raises(NotEligibleError):
+        with raises(ReviewError.not_eligible):
             require_steward(ONE, everyone[name], NOON)
     require_steward(ONE, everyone["operator"], NOON)
-    with pytest.raises(OwnRequestError):
+    with raises(ReviewError.own_request):
         require_steward(make_ticket(requested_by=everyone["admin"].id), everyone["admin"], NOON)
     for check in (require_steward, require_commenter):
-        with pytest.raises(MachineAnswerError):
+        with raises(ReviewError.machine):
             check(ONE, reviewer(REQUESTER, kind=PrincipalKind.AGENT), NOON)
 
 

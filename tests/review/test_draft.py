@@ -5,29 +5,17 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from assay.identity.errors import DisabledError, OtherTenantError
+from assay.identity.errors import IdentityError, OtherTenantError
 from assay.identity.principal import PrincipalKind
 from assay.kernel.digest import ZERO_DIGEST
 from assay.kernel.ids import TenantId
 from assay.kernel.key import key_id_of
 from assay.review.answer import SignedWith, verify_answer
 from assay.review.draft import Reply, draft_answer
-from assay.review.errors import (
-    AlreadyAnsweredError,
-    BodyError,
-    ExpiredTicketError,
-    MachineAnswerError,
-    NotEligibleError,
-    OwnRequestError,
-    ReasonMissingError,
-    ReviewerKeyError,
-    SettledTicketError,
-    StaleTicketError,
-    TooEarlyError,
-    UnknownChoiceError,
-)
+from assay.review.errors import ReviewError
 from assay.review.kind import KIND_RULES, TicketKind
 from tests.identity.people import NOON, later
+from tests.raising import raises
 from tests.review.desk import NODE_KEY_ID, NODE_PUBLIC, draft_by, make_ticket, reviewer, sealed
 
 TICKET = make_ticket()
@@ -45,7 +33,7 @@ def test_an_eligible_person_answers_what_was_shown() -> None:
 
 def test_whoever_saw_something_else_is_sent_back_to_look_again() -> None:
     """An answer binds what that person was shown."""
-    with pytest.raises(StaleTicketError) as caught:
+    with raises(ReviewError.stale_ticket) as caught:
         draft_by(reviewer(), TICKET, seen=ZERO_DIGEST)
     assert caught.value.code == "review.stale_ticket"
 
@@ -57,7 +45,7 @@ def test_whoever_saw_something_else_is_sent_back_to_look_again() -> None:
 def test_a_machine_never_answers_a_ticket_of_any_kind(kind: PrincipalKind, ticket_kind: TicketKind) -> None:
     """Not even one that holds the role."""
     ticket = make_ticket(kind=ticket_kind)
-    with pytest.raises(MachineAnswerError) as caught:
+    with raises(ReviewError.machine) as caught:
         draft_by(reviewer("ai:helper", kind=kind), ticket, ticket.choices[0])
     assert caught.value.code == "review.machine"
 
@@ -65,7 +53,7 @@ def test_a_machine_never_answers_a_ticket_of_any_kind(kind: PrincipalKind, ticke
 @pytest.mark.parametrize("field", ["opened_by", "requested_by"])
 def test_nobody_answers_their_own_request(field: str) -> None:
     """Neither who opened the ticket, nor whose request it is about."""
-    with pytest.raises(OwnRequestError) as caught:
+    with raises(ReviewError.own_request) as caught:
         draft_by(reviewer(), make_ticket(**{field: "user:amira"}))
     assert caught.value.code == "review.own_request"
 
@@ -78,19 +66,19 @@ def test_another_tenant_is_refused_before_anything_else_is_said() -> None:
 
 def test_a_disabled_or_ineligible_person_is_refused() -> None:
     """A role of another name is no role here; admin implies nothing."""
-    with pytest.raises(DisabledError):
+    with raises(IdentityError.disabled):
         draft_by(reviewer(disabled_at=NOON), TICKET)
     for roles in ((), ("admin",), ("reviewer",)):
-        with pytest.raises(NotEligibleError):
+        with raises(ReviewError.not_eligible):
             draft_by(reviewer(roles=roles), TICKET)
 
 
 def test_only_offered_choices_count_and_a_rejection_says_why() -> None:
     """An approval may be silent, a rejection may not."""
-    with pytest.raises(UnknownChoiceError):
+    with raises(ReviewError.unknown_choice):
         draft_by(reviewer(), TICKET, "maybe")
     for reason in ("", "  \n", "\u200b\u2060\ufeff", "\u00a0\u3000\x00"):
-        with pytest.raises(ReasonMissingError):
+        with raises(ReviewError.reason_missing):
             draft_by(reviewer(), TICKET, "reject", reason=reason)
     assert draft_by(reviewer(), TICKET, "reject", reason="wrong table").choice == "reject"
 
@@ -99,7 +87,7 @@ def test_only_offered_choices_count_and_a_rejection_says_why() -> None:
 def test_a_body_is_canonical_json_text(body: str) -> None:
     """One value, one text: what is signed is what the room will parse."""
     ticket = make_ticket(kind=TicketKind.ROOT_CAUSE)
-    with pytest.raises(BodyError, match="canonical") as caught:
+    with raises(ReviewError.body, match="canonical") as caught:
         draft_by(reviewer(), ticket, "routing_failure", body=body)
     assert caught.value.code == "review.body"
 
@@ -108,23 +96,23 @@ def test_a_body_is_canonical_json_text(body: str) -> None:
 def test_a_body_that_nothing_reads_is_refused(kind: TicketKind) -> None:
     """Else an approval with a condition in it would be one without."""
     ticket = make_ticket(kind=kind)
-    with pytest.raises(BodyError, match="expected no body"):
+    with raises(ReviewError.body, match="expected no body"):
         draft_by(reviewer(), ticket, ticket.choices[0], body='{"only":"ten of them"}')
     assert draft_by(reviewer(), ticket, ticket.choices[0]).body == "{}"
 
 
 def test_an_endless_reason_is_refused() -> None:
     """A reason is for reading."""
-    with pytest.raises(BodyError, match="4000"):
+    with raises(ReviewError.body, match="4000"):
         draft_by(reviewer(), TICKET, reason="x" * 4001)
 
 
 def test_a_ticket_is_answered_between_its_opening_and_its_time_out() -> None:
     """At the due instant it is over, unless the kind stays open."""
-    with pytest.raises(TooEarlyError):
+    with raises(ReviewError.too_early):
         draft_by(reviewer(), TICKET, at=later(seconds=-1))
     draft_by(reviewer(), TICKET, at=later(minutes=59, seconds=59))
-    with pytest.raises(ExpiredTicketError) as caught:
+    with raises(ReviewError.expired) as caught:
         draft_by(reviewer(), TICKET, at=later(hours=1))
     assert caught.value.code == "review.expired"
     held = make_ticket(kind=TicketKind.ATTESTATION)
@@ -135,14 +123,14 @@ def test_a_person_answers_once() -> None:
     """Not even to change their mind, and not even to repeat themselves."""
     ticket = make_ticket(quorum=2)
     first = sealed(draft_by(reviewer(), ticket))
-    with pytest.raises(AlreadyAnsweredError):
+    with raises(ReviewError.already_answered):
         draft_by(reviewer(), ticket, at=later(minutes=1), earlier=(first,))
 
 
 def test_a_settled_ticket_takes_no_more_answers() -> None:
     """A quorum, or one rejection, has decided."""
     first = sealed(draft_by(reviewer(), TICKET))
-    with pytest.raises(SettledTicketError):
+    with raises(ReviewError.settled):
         draft_by(reviewer("user:bela"), TICKET, at=later(minutes=1), earlier=(first,))
 
 
@@ -157,7 +145,7 @@ def test_whoever_registered_a_key_signs_with_it_and_the_node_only_for_the_others
     answer = sealed(draft_answer(TICKET, keyed, reply, at=NOON, earlier=(), **own), key)
     verify_answer(answer, TICKET, public)
     for principal, wrong in ((keyed, node), (keyed, {**own, "signing_key_id": NODE_KEY_ID}), (plain, own)):
-        with pytest.raises(ReviewerKeyError) as caught:
+        with raises(ReviewError.reviewer_key) as caught:
             draft_answer(TICKET, principal, reply, at=NOON, earlier=(), **wrong)
         assert caught.value.code == "review.reviewer_key"
 

@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from assay.kernel.digest import ZERO_DIGEST
 from assay.review.answer import UnsignedAnswer
-from assay.review.errors import NotByRoomError, UnknownChoiceError
+from assay.review.errors import ReviewError
 from assay.review.kind import KIND_RULES, OnExpiry, TicketKind
 from assay.review.settle import SettlementState, Tally, conclude, settle, withdraw
 from assay.review.ticket import Ticket
 from tests.identity.people import NOON, later
+from tests.raising import raises
 from tests.review.desk import make_answer, make_ticket
 
 TWO = make_ticket(quorum=2)
@@ -99,11 +100,11 @@ def test_a_withdrawn_ticket_allows_nothing() -> None:
 
 def test_no_room_decides_in_peoples_place() -> None:
     """An approval can be neither concluded nor withdrawn, and no ticket ends in a choice it does not offer."""
-    with pytest.raises(NotByRoomError):
+    with raises(ReviewError.not_by_room):
         conclude(TWO, [], choice="approve", reason="because", at=NOON)
-    with pytest.raises(NotByRoomError):
+    with raises(ReviewError.not_by_room):
         withdraw(TWO, [], reason="because", at=NOON)
-    with pytest.raises(UnknownChoiceError):
+    with raises(ReviewError.unknown_choice):
         conclude(VOTE, [], choice="approve", reason="because", at=NOON)
 
 

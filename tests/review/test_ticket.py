@@ -5,13 +5,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.identity.errors import EntropyError
+from assay.identity.errors import IdentityError
 from assay.kernel.digest import ZERO_DIGEST, digest_of
 from assay.kernel.ids import PrincipalId, TenantId, TicketId, parse_ticket_id
 from assay.review.errors import InvalidTicketError
 from assay.review.kind import KIND_RULES, OnExpiry, TicketKind
 from assay.review.ticket import LONGEST_SHOWN, Ticket, TicketDraft, open_ticket, ticket_id_from
 from tests.identity.people import NOON, later
+from tests.raising import raises
 from tests.review.desk import make_ticket
 
 
@@ -153,5 +154,5 @@ def test_ids_come_from_random_bytes() -> None:
     """Sixteen of them, and the form is the kernel's."""
     assert parse_ticket_id(ticket_id_from(b"\xff" * 16))
     assert ticket_id_from(bytes(16)) != ticket_id_from(bytes(15) + b"\1")
-    with pytest.raises(EntropyError):
+    with raises(IdentityError.entropy):
         ticket_id_from(b"short")

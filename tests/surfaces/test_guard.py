@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -236,3 +238,25 @@ def test_a_killed_call_has_its_effect_at_most_once_and_unknown_ones_reach_people
         assert lines == ["one line"]
         assert ended == ("not_run permit.used" if at == "report_effect:after" else "done 8")
     assert house.child(run, file).startswith("not_run")
+
+
+def test_a_deleted_row_does_not_make_the_guard_send_the_call_again(house: House) -> None:
+    """The list by id compares its rows with the ledger's own index: a missing row is damage, not absence."""
+    guard = house.guard("deleted")
+
+    @guard.tool(tier="DELETE")
+    def delete(name: str) -> None:
+        pytest.fail(f"ran {name}")
+
+    with pytest.raises(assay.Waiting) as waiting:
+        delete("row")
+    before = len(list(house.client.claims()))
+    with closing(sqlite3.connect(house.home / "assay.db", isolation_level=None)) as file:
+        (trigger,) = file.execute("SELECT sql FROM sqlite_master WHERE name = 'claims_bundle_no_delete'").fetchone()
+        file.execute("DROP TRIGGER claims_bundle_no_delete")
+        file.execute("DELETE FROM claims_bundle WHERE bundle_hash = ?", (waiting.value.bundle_hash,))
+        file.execute(trigger)
+    with pytest.raises(assay.Error) as caught:
+        delete("row")
+    assert not isinstance(caught.value, assay.Waiting)
+    assert len(list(house.client.claims())) == before - 1

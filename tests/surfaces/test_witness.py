@@ -14,7 +14,7 @@ from litestar.testing import TestClient
 
 from assay.adapters.clock import SystemClock
 from assay.adapters.keyfile import create_key_file, load_key_file
-from assay.flows.errors.ledger import ContradictedError, WitnessRefusedError
+from assay.flows.errors.ledger import LedgerFlowError, WitnessRefusedError
 from assay.flows.ledger.answer_witness import answer_witness
 from assay.flows.ledger.prove_record import prove_record
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
@@ -38,6 +38,7 @@ from assay.kernel.note import note_signature, parse_signature_lines, render_veri
 from assay.kernel.witness import WitnessRequest, render_request
 from assay.surfaces.http.witness import create_witness_app, open_witness
 from assay.wiring import init_node, open_node
+from tests.raising import raises
 from tests.surfaces.cli.running import ask, spawn
 from tests.surfaces.http.served import ACME, Served, serving
 
@@ -171,7 +172,7 @@ def test_a_forked_log_is_refused(tmp_path: Path, home: Path) -> None:
             _append(tools, 4, word="theirs")
             with pytest.raises(WitnessRefusedError, match="got 409"):
                 sign_checkpoint(tools, ACME, at=tools.clock.now())
-            with pytest.raises(ContradictedError, match=_NAMES[0]):
+            with raises(LedgerFlowError.witness_contradicted, match=_NAMES[0]):
                 _append(tools, 1, word="theirs")
         with open_node(fork) as (tools, _):
             _append(tools, 1, word="theirs")

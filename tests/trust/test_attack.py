@@ -3,15 +3,14 @@
 from functools import cache
 from xml.etree import ElementTree as ET
 
-import pytest
-
 from assay.trust.attack import Attack, AttackKind, AttackReport, AttackRequest, simulate_attacks
-from assay.trust.errors import SimulationError
+from assay.trust.errors import TrustError
 from assay.trust.lint import LintCode, lint_policy
 from assay.trust.parse_policy import parse_policy
 from assay.trust.plot_attacks import render_attacks
 from assay.trust.policy import TrustPolicy
 from assay.trust.simulated_contract import simulated_contract
+from tests.raising import raises
 from tests.trust.signals import policy_text
 from tests.truth.compiling import flood
 
@@ -76,7 +75,7 @@ def test_where_attackers_are_the_majority_the_report_says_so() -> None:
 
 
 def test_nothing_to_simulate_is_refused() -> None:
-    with pytest.raises(SimulationError):
+    with raises(TrustError.simulation):
         simulate_attacks(simulated_contract(), _policy(), AttackRequest(kinds=()))
 
 

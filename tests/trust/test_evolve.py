@@ -4,10 +4,11 @@ from decimal import Decimal
 
 import pytest
 
-from assay.trust.errors import PolicyMismatchError, UnknownAgentError
+from assay.trust.errors import TrustError
 from assay.trust.evolve import Fold
 from assay.trust.fold_state import render_fold_state
 from assay.trust.signal import SignalKind, TrustSignal
+from tests.raising import raises
 from tests.trust.signals import (
     KEY,
     OTHER_KEY,
@@ -46,7 +47,7 @@ def test_an_agent_that_nobody_registered_has_no_standing() -> None:
     assert fold.find_standing("user:x", instant()) is None
     assert fold.checkpoint().endorsements == {}
     assert fold.roles_of("user:x") == {}
-    with pytest.raises(UnknownAgentError, match="user:x"):
+    with raises(TrustError.unknown_agent, match="user:x"):
         standing(fold, "user:x")
 
 
@@ -269,7 +270,7 @@ def test_profiles_decide_by_prefix_and_claim_type() -> None:
 
 def test_a_checkpoint_under_another_policy_is_refused() -> None:
     state = fold_of(A).checkpoint()
-    with pytest.raises(PolicyMismatchError):
+    with raises(TrustError.policy_mismatch):
         Fold.resume(policy(theta_min=0.2), state)
 
 

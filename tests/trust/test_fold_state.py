@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from assay.trust.errors import FoldStateError
+from assay.trust.errors import TrustError
 from assay.trust.fold_state import parse_fold_state, render_fold_state
+from tests.raising import raises
 from tests.trust.signals import DAY_ONE, emitted, endorsed, fold_of, outcome, penalty, registered, signal
 
 
@@ -51,11 +52,11 @@ def _spoiled(change: str) -> bytes:
 
 @pytest.mark.parametrize("change", ["unknown", "range", "clock", "stranger"])
 def test_a_checkpoint_that_was_changed_is_refused(change: str) -> None:
-    with pytest.raises(FoldStateError):
+    with raises(TrustError.fold_state):
         parse_fold_state(_spoiled(change))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "\ud800", b"\xff", b"[" * 100_000, b" " + _text()])
 def test_a_text_that_is_no_canonical_checkpoint_is_refused(text: str | bytes) -> None:
-    with pytest.raises(FoldStateError):
+    with raises(TrustError.fold_state):
         parse_fold_state(text)

@@ -4,13 +4,14 @@ from decimal import Decimal
 
 import pytest
 
-from assay.trust.errors import SnapshotInstantError, UnknownProbeError
+from assay.trust.errors import TrustError
 from assay.trust.evolve import Fold
 from assay.trust.freeze import freeze_trust
 from assay.trust.policy import TrustPolicy
 from assay.trust.signal import TrustSignal
 from assay.truth.contract import Standing
 from assay.truth.snapshot import AgentTrust, TrustSnapshot, parse_snapshot, render_snapshot, snapshot_hash
+from tests.raising import raises
 from tests.trust.signals import CLAIM_TYPE, at, endorsed, fold_of, instant, penalty, policy, registered, signal
 
 A, B, C = registered("user:a"), registered("user:b"), registered("user:c")
@@ -75,12 +76,12 @@ def test_what_was_frozen_stays_when_trust_moves_on() -> None:
 
 def test_trust_is_not_frozen_before_what_is_already_known() -> None:
     fold = fold_of(A, registered("user:b", when=at(3)))
-    with pytest.raises(SnapshotInstantError, match="2026-01-11T10:00:00Z"):
+    with raises(TrustError.snapshot_instant, match="2026-01-11T10:00:00Z"):
         freeze_trust(fold, EVERYONE, claim_type=CLAIM_TYPE, at=instant(2))
 
 
 def test_trust_in_a_probe_that_nobody_created_is_refused() -> None:
-    with pytest.raises(UnknownProbeError, match="`p`"):
+    with raises(TrustError.unknown_probe, match="`p`"):
         frozen(A, probe="p")
 
 

@@ -7,10 +7,11 @@ from functools import cache
 import msgspec
 import pytest
 
-from assay.trust.errors import SimulationError
+from assay.trust.errors import TrustError
 from assay.trust.lint import LintCode, PolicyReport, lint_policy
 from assay.trust.parse_policy import parse_policy
 from assay.trust.simulate import Behaviour, Crowd, Simulation, simulate
+from tests.raising import raises
 from tests.trust.signals import policy, policy_text
 
 
@@ -62,7 +63,7 @@ def test_a_crowd_of_one_kind_is_enough() -> None:
     [(0, Crowd()), (10_001, Crowd()), (3, Crowd(honest=0, lazy=0, spammer=0, colluder=0, sybil=0))],
 )
 def test_a_simulation_without_days_or_agents_is_refused(rounds: int, crowd: Crowd) -> None:
-    with pytest.raises(SimulationError):
+    with raises(TrustError.simulation):
         simulate(policy(), rounds=rounds, crowd=crowd)
 
 
@@ -118,5 +119,5 @@ def test_several_crowds_are_tried_and_the_worst_is_told() -> None:
 
 
 def test_a_lint_without_a_run_is_refused() -> None:
-    with pytest.raises(SimulationError):
+    with raises(TrustError.simulation):
         lint_policy(policy(), runs=0)

@@ -5,7 +5,7 @@ from hashlib import sha256
 import pytest
 
 from assay.kernel.errors import Error
-from assay.trust.errors import SignalError, SignalKindError
+from assay.trust.errors import SignalError, TrustError
 from assay.trust.signal import (
     AgentRegistered,
     SignalKind,
@@ -15,6 +15,7 @@ from assay.trust.signal import (
     render_signal,
     signal_hash,
 )
+from tests.raising import raises
 from tests.trust.signals import CLAIM_TYPE, DAY_ONE, KEY, NODE, SIGNER, TICKET, emitted, instant, outcome, signal
 
 BODIES: dict[str, dict[str, object]] = {
@@ -71,7 +72,7 @@ def test_every_kind_of_signal_survives_its_own_bytes(kind: SignalKind) -> None:
 @pytest.mark.parametrize(("kind", "text"), [("ENDORSEMENT", "{}"), ("NOTHING", "{}"), ("ENDORSEMENT", "{")])
 def test_a_text_that_the_log_cannot_hold_is_refused(kind: str, text: str) -> None:
     """Reading it quickly is no reason to take what is no signal."""
-    with pytest.raises(SignalKindError):
+    with raises(TrustError.signal_kind):
         read_stored_signal(kind, text)
 
 
@@ -145,7 +146,7 @@ def test_a_text_that_is_no_signal_is_refused_with_a_code(text: str | bytes) -> N
 
 def test_a_signal_made_here_has_the_body_of_its_kind() -> None:
     body = AgentRegistered(agent_id="user:amira")
-    with pytest.raises(SignalKindError, match="expected Endorsement in a signal ENDORSEMENT, got AgentRegistered"):
+    with raises(TrustError.signal_kind, match="expected Endorsement in a signal ENDORSEMENT, got AgentRegistered"):
         TrustSignal(signal_id="s", kind=SignalKind.ENDORSEMENT, agent_id=NODE, occurred_at=instant(), object=body)
 
 

@@ -11,12 +11,13 @@ from msgspec.structs import replace
 from assay.truth.address import address_observation
 from assay.truth.admit import admit_observations, bucket_bounds, require_key
 from assay.truth.contract import Contract
-from assay.truth.errors import InputsMismatchError, TruthError
+from assay.truth.errors import StateError, TruthError
 from assay.truth.flag import Flag
 from assay.truth.gather import gather_observations
 from assay.truth.key import parse_truth_key, render_truth_key
 from assay.truth.observation import HashedObservation, hash_observation, parse_observation
 from assay.truth.status import TruthStatus
+from tests.raising import raises
 from tests.truth.compiling import KEY, at, compiled, flood, observed, trusted, window
 from tests.truth.records import HASH_A, HASH_B, HASH_C, OBSERVATION, contract
 
@@ -111,7 +112,7 @@ def _distinct(*observations: HashedObservation) -> tuple[HashedObservation, ...]
     ],
 )
 def test_a_key_that_the_contract_could_not_have_built_is_refused(key: str) -> None:
-    with pytest.raises(InputsMismatchError) as raised:
+    with raises(StateError.inputs_mismatch) as raised:
         require_key(CONTRACT, parse_truth_key(key))
     assert raised.value.code == "truth.inputs_mismatch"
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from assay.kernel.instant import NaiveDatetimeError, parse_instant
 from assay.truth.bucket import bucket_datetime, format_bucket, parse_bucket_duration
-from assay.truth.errors import BucketDurationError, BucketRangeError, UnalignedBucketError
+from assay.truth.errors import BucketRangeError, TruthError
+from tests.raising import raises
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "kaori" / "buckets.json"
 CASES = json.loads(VECTORS.read_text())["cases"]
@@ -58,7 +59,7 @@ def test_longer_buckets_count_from_the_epoch_and_downwards_before_it(event: str,
 )
 def test_a_duration_that_does_not_fit_the_day_is_refused(duration: str) -> None:
     """Months and years have no length, seconds no place in a key, and 5 hours drift against the day."""
-    with pytest.raises(BucketDurationError) as caught:
+    with raises(TruthError.bucket_duration) as caught:
         bucket_datetime(parse_instant("2026-01-07T00:00:00Z"), duration)
     assert caught.value.code == "truth.bucket_duration"
 
@@ -88,7 +89,7 @@ def test_a_bucket_before_the_year_one_is_refused() -> None:
 def test_an_instant_with_seconds_is_no_bucket() -> None:
     """Dropping the seconds would hide a mistake."""
     for text in ("2026-01-07T12:00:01Z", "2026-01-07T12:00:00.000001Z"):
-        with pytest.raises(UnalignedBucketError):
+        with raises(TruthError.bucket_unaligned):
             format_bucket(parse_instant(text))
 
 

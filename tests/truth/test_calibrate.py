@@ -20,9 +20,10 @@ from assay.truth.calibrate import (
     upper_bound,
 )
 from assay.truth.confidence import calibrated
-from assay.truth.errors import CalibrationError, ContractError
+from assay.truth.errors import ContractError, TruthError
 from assay.truth.plot_reliability import render_reliability
 from assay.truth.status import TruthStatus
+from tests.raising import raises
 from tests.truth.believing import believing, experienced
 from tests.truth.compiling import compiled, observed
 
@@ -115,7 +116,7 @@ def test_a_promise_that_the_cases_cannot_show_has_no_threshold() -> None:
 
 
 def test_too_few_cases_are_refused() -> None:
-    with pytest.raises(CalibrationError):
+    with raises(TruthError.calibration):
         _fitted(_cases(("0.9", 29, 0)))
 
 

@@ -16,9 +16,10 @@ from assay.truth.contract import (
     VoteType,
     contract_hash,
 )
-from assay.truth.errors import ContractChangedError, LockFormError
+from assay.truth.errors import TruthError
 from assay.truth.lock import ContractLock, parse_lock, release, render_lock, verify_lock
 from assay.truth.parse_contract import check_contract, parse_contract
+from tests.raising import raises
 from tests.truth.records import CONTRACTS, NAMES, changed, contract, contract_text, document, schema_bytes
 
 
@@ -145,10 +146,10 @@ def test_a_changed_body_under_a_released_id_is_refused_and_a_new_version_is_not(
     lock = release(ContractLock(), contract())
     value = changed(document(), "credits.vote", 3)
     edited = parse_contract(json.dumps(value), schema_bytes=schema_bytes())
-    with pytest.raises(ContractChangedError) as refused:
+    with raises(TruthError.contract_changed) as refused:
         release(lock, edited)
     assert refused.value.code == "truth.contract_changed"
-    with pytest.raises(ContractChangedError):
+    with raises(TruthError.contract_changed):
         verify_lock(lock, [edited])
     second = changed(changed(value, "id", "earth.flood.v2"), "version", 2)
     grown = release(lock, parse_contract(json.dumps(second), schema_bytes=schema_bytes()))
@@ -176,7 +177,7 @@ def test_a_lock_survives_being_written_and_read() -> None:
 )
 def test_a_text_that_is_no_lock_is_refused(text: str) -> None:
     """One spelling only: sorted, each id once, hashes in lower case."""
-    with pytest.raises(LockFormError):
+    with raises(TruthError.lock_form):
         parse_lock(text)
 
 

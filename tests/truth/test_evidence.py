@@ -6,7 +6,7 @@ import pytest
 
 from assay.truth._read import read_record
 from assay.truth.contract import SimilarityMethod
-from assay.truth.errors import EvidenceMismatchError, RecordError
+from assay.truth.errors import RecordError, TruthError
 from assay.truth.evidence import (
     EvidenceRef,
     Fingerprint,
@@ -15,6 +15,7 @@ from assay.truth.evidence import (
     parse_fingerprint,
     verify_evidence,
 )
+from tests.raising import raises
 from tests.truth.records import HASH_A, HASH_B, hash_of_text
 
 PHOTO = b"the bytes of a photograph"
@@ -25,7 +26,7 @@ REF = EvidenceRef(uri="https://EXAMPLE.org:443/p.jpg", sha256=sha256(PHOTO).hexd
 def test_content_is_checked_against_the_hash_wherever_it_came_from() -> None:
     """One changed byte is other evidence."""
     verify_evidence(REF, PHOTO)
-    with pytest.raises(EvidenceMismatchError) as refused:
+    with raises(TruthError.evidence_mismatch) as refused:
         verify_evidence(REF, PHOTO + b" ")
     assert refused.value.code == "truth.evidence_mismatch"
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from assay.truth.contract import Widget
-from assay.truth.errors import ContractError, PayloadFormError
+from assay.truth.errors import ContractError, TruthError
 from assay.truth.form import form_of, verify_payload
+from tests.raising import raises
 from tests.truth.compiling import flood
 from tests.truth.records import contract
 
@@ -50,7 +51,7 @@ def test_without_a_form_each_path_of_the_claim_is_asked_for_once() -> None:
     ],
 )
 def test_a_member_of_another_kind_is_refused(payload: dict[str, object], expected: str) -> None:
-    with pytest.raises(PayloadFormError) as refused:
+    with raises(TruthError.payload_form) as refused:
         verify_payload(flood(), payload)
     assert str(refused.value) == expected
     assert refused.value.code == "truth.payload_form"
@@ -71,12 +72,12 @@ def test_what_a_form_requires_and_the_only_options_it_names_are_held_to() -> Non
         )
     )
     verify_payload(asked, {"water": {"colour": "brown"}, "depth": 1})
-    with pytest.raises(PayloadFormError) as refused:
+    with raises(TruthError.payload_form) as refused:
         verify_payload(asked, {"water": {"colour": "red"}})
     assert (
         str(refused.value) == "expected one of clear, brown as `water.colour`, got `red`; expected `depth`, got nothing"
     )
-    with pytest.raises(PayloadFormError):
+    with raises(TruthError.payload_form):
         verify_payload(asked, {"water": "brown"})
 
 

@@ -12,15 +12,7 @@ from hypothesis import strategies as st
 
 from assay.kernel.errors import Error
 from assay.kernel.instant import parse_instant
-from assay.truth.errors import (
-    ArtefactIdError,
-    ClaimTypeIdError,
-    GeoLibraryMissingError,
-    LocationError,
-    MalformedTruthKeyError,
-    ResolutionError,
-    SpatialSystemError,
-)
+from assay.truth.errors import ArtefactIdError, LocationError, TruthError
 from assay.truth.key import (
     SpatialSystem,
     TruthKey,
@@ -30,6 +22,7 @@ from assay.truth.key import (
     render_truth_key,
 )
 from assay.truth.place import HealpixScheme, Location
+from tests.raising import raises
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "kaori" / "truthkeys.json"
 CASES = json.loads(VECTORS.read_text())["cases"]
@@ -94,7 +87,7 @@ def test_the_specification_s_own_examples_survive_parsing(text: str) -> None:
 )
 def test_a_text_out_of_form_is_no_key(text: str) -> None:
     """Upper case is refused and not folded; the bucket is a real minute in UTC."""
-    with pytest.raises(MalformedTruthKeyError) as caught:
+    with raises(TruthError.key_form) as caught:
         parse_truth_key(text)
     assert caught.value.code == "truth.key_form"
 
@@ -121,7 +114,7 @@ def test_parts_in_form_give_a_key_that_reads_back(parts: tuple[str, str, str, st
 def test_a_claim_type_id_has_a_domain_a_name_and_perhaps_a_version(text: str) -> None:
     """Dropping a part silently would give two claim types one address."""
     assert parse_claim_type_id("earth.flood.v1") == parse_claim_type_id("earth.flood") == ("earth", "flood")
-    with pytest.raises(ClaimTypeIdError):
+    with raises(TruthError.claim_type_id):
         build_truth_key(claim_type_id=text, event_time=EVENT, location=MALE)
 
 
@@ -133,7 +126,7 @@ def test_a_claim_type_id_has_a_domain_a_name_and_perhaps_a_version(text: str) ->
 )
 def test_a_domain_keeps_the_spatial_system_of_the_specification(claim_type_id: str, system: str) -> None:
     """Earth, ocean and space cannot be addressed as artefacts, nor an artefact as a place."""
-    with pytest.raises(SpatialSystemError):
+    with raises(TruthError.spatial_system):
         build_truth_key(
             claim_type_id=claim_type_id, event_time=EVENT, location=MALE, spatial_system=system, content_hash="a" * 64
         )
@@ -153,7 +146,7 @@ def test_a_domain_keeps_the_spatial_system_of_the_specification(claim_type_id: s
 )
 def test_a_key_with_another_domain_s_spatial_system_is_no_key(text: str) -> None:
     """A key that nobody can build is no address; one is told so where it is read, and not when nothing is found."""
-    with pytest.raises(SpatialSystemError):
+    with raises(TruthError.spatial_system):
         parse_truth_key(text)
 
 
@@ -166,7 +159,7 @@ def test_a_domain_of_one_s_own_names_its_system() -> None:
     assert by_table == in_call
     assert by_table.spatial_system == "healpix"
     for system in (None, "postcode"):
-        with pytest.raises(SpatialSystemError):
+        with raises(TruthError.spatial_system):
             build_truth_key(claim_type_id="mars.dust.v1", event_time=EVENT, location=MALE, spatial_system=system)
 
 
@@ -221,14 +214,14 @@ def test_a_place_off_the_sphere_is_refused(lat: Any, lon: Any) -> None:  # noqa:
 def test_a_resolution_outside_the_system_is_refused(claim_type_id: str, resolution: int) -> None:
     """H3 has 0 to 15, HEALPix orders 0 to 29; a bool is none."""
     for wrong in (resolution, -1, True):
-        with pytest.raises(ResolutionError):
+        with raises(TruthError.resolution):
             build_truth_key(claim_type_id=claim_type_id, event_time=EVENT, location=MALE, spatial_resolution=wrong)
 
 
 def test_a_missing_geo_library_is_said_and_no_key_is_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """There are no mock cells."""
     monkeypatch.setitem(sys.modules, "h3", None)
-    with pytest.raises(GeoLibraryMissingError) as caught:
+    with raises(TruthError.geo_library_missing) as caught:
         build_truth_key(claim_type_id="earth.flood.v1", event_time=EVENT, location=MALE)
     assert caught.value.code == "truth.geo_library_missing"
 

@@ -7,13 +7,14 @@ import pytest
 
 from assay.truth.ai_score import ai_score_hash
 from assay.truth.contract import SimilarityMethod
-from assay.truth.errors import InputsMismatchError, NumberFormError, ObservationHashError, RecordError, SigningTimeError
+from assay.truth.errors import NumberFormError, RecordError, SigningTimeError, StateError, TruthError
 from assay.truth.evidence import Fingerprint, Resemblance, fingerprint_hash
 from assay.truth.gather import gather_observations
 from assay.truth.observation import observation_hash, parse_observation, read_stored_observation, render_observation
 from assay.truth.report import latest_reports
 from assay.truth.state import parse_truth_state, render_truth_state
 from assay.truth.status import TruthStatus
+from tests.raising import raises
 from tests.truth.compiling import KEY, at, compiled, flood, observed, scored, scores_for, trusted, window
 from tests.truth.records import OBSERVATION
 
@@ -76,13 +77,13 @@ def test_without_a_round_nothing_is_late() -> None:
 
 
 def test_only_what_is_given_can_be_late() -> None:
-    with pytest.raises(InputsMismatchError):
+    with raises(StateError.inputs_mismatch):
         compiled(flood(), SAID, TRUST, late=["f" * 64])
 
 
 def test_an_answer_of_people_that_is_still_to_come_is_refused() -> None:
     """It would let scores count, or hush reports, that nobody judged; in a state that somebody shows too."""
-    with pytest.raises(InputsMismatchError):
+    with raises(StateError.inputs_mismatch):
         compiled(flood(), SAID, TRUST, window_events=[window()], sealed_at=[at("23:00")])
     state = compiled(flood(), SAID, TRUST, window_events=[window()], sealed_at=[at("13:00")])
     text = render_truth_state(state).replace(b'"sealed_at":["2026-01-07T13:', b'"sealed_at":["2026-01-07T23:')
@@ -119,7 +120,7 @@ def test_a_stored_text_with_a_member_that_its_hash_does_not_cover_is_refused(old
     text, hash_ = render_observation(observation).decode(), observation_hash(observation)
     assert read_stored_observation(text, hash_).observation == observation
     assert old in text
-    with pytest.raises(ObservationHashError):
+    with raises(TruthError.observation_hash):
         read_stored_observation(text.replace(old, new, 1), hash_)
 
 

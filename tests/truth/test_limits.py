@@ -5,10 +5,11 @@ from typing import Any
 import orjson
 import pytest
 
-from assay.truth.errors import ObservationRangeError, PayloadSizeError
+from assay.truth.errors import TruthError
 from assay.truth.limits import LARGEST_OBSERVATION, LARGEST_PAYLOAD, parse_arriving
 from assay.truth.observation import parse_observation
 from assay.truth.validation import SchemaValidationError, validate_claim_payload
+from tests.raising import raises
 from tests.truth.records import OBSERVATION, changed
 
 
@@ -20,19 +21,19 @@ def test_an_ordinary_observation_passes() -> None:
 def test_a_year_that_nobody_reports_from_is_refused(year: str) -> None:
     """What was recorded before the limit is read all the same."""
     reported = changed(OBSERVATION, "reported_at", f"{year}-06-01T00:00:00Z")
-    with pytest.raises(ObservationRangeError):
+    with raises(TruthError.observation_range):
         parse_arriving(reported)
     assert parse_observation(reported).reported_at.year == int(year)
     captured = changed(OBSERVATION, "evidence_refs.0.capture_time", f"{year}-06-01T00:00:00Z")
-    with pytest.raises(ObservationRangeError):
+    with raises(TruthError.observation_range):
         parse_arriving(captured)
 
 
 def test_huge_observations_and_payloads_are_refused() -> None:
     large = changed(OBSERVATION, "payload", {"note": "x" * LARGEST_PAYLOAD})
-    with pytest.raises(PayloadSizeError):
+    with raises(TruthError.payload_size):
         parse_arriving(large)
-    with pytest.raises(PayloadSizeError):
+    with raises(TruthError.payload_size):
         parse_arriving(b" " * (LARGEST_OBSERVATION + 1))
     fits = changed(OBSERVATION, "payload", {"note": "x" * (LARGEST_PAYLOAD - 11)})
     assert parse_arriving(fits).payload

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.truth.duration import parse_duration
-from assay.truth.errors import DurationError, NumberFormError
+from assay.truth.errors import NumberFormError, TruthError
 from assay.truth.number import exact_number, has_six_places, plain_number, plain_value, quantised
+from tests.raising import raises
 
 
 @pytest.mark.parametrize(
@@ -92,5 +93,5 @@ def test_a_duration_of_fixed_length_is_read(text: str, length: timedelta) -> Non
 )
 def test_a_duration_without_one_is_refused(text: str) -> None:
     """Months and years have no fixed length, and nothing waits for no time."""
-    with pytest.raises(DurationError):
+    with raises(TruthError.duration):
         parse_duration(text)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.errors import CanonicalError, Error, JsonError
 from assay.truth.address import address_observation
-from assay.truth.errors import ClaimTypeMismatchError, LocationError, ObservationHashError, RecordError
+from assay.truth.errors import LocationError, RecordError, TruthError
 from assay.truth.key import render_truth_key
 from assay.truth.observation import (
     HashedObservation,
@@ -23,6 +23,7 @@ from assay.truth.observation import (
     read_stored_observation,
     render_observation,
 )
+from tests.raising import raises
 from tests.truth.records import HASH_A, HASH_C, OBSERVATION, changed, contract, hash_of_text
 
 VECTORS = {
@@ -165,7 +166,7 @@ def test_an_observation_with_its_hash_cannot_be_made_with_another_one() -> None:
     """So whoever is given one need not hash again."""
     observation = parse_observation(OBSERVATION)
     assert hash_observation(observation).observation_hash == VECTORS["observation"]["sha256"]
-    with pytest.raises(ObservationHashError):
+    with raises(TruthError.observation_hash):
         HashedObservation(observation=observation, observation_hash=HASH_A)
 
 
@@ -185,7 +186,7 @@ def test_an_observation_belongs_to_the_key_that_its_contract_builds() -> None:
 
 def test_an_observation_of_another_claim_type_or_without_a_place_has_no_key() -> None:
     flood = parse_observation(OBSERVATION)
-    with pytest.raises(ClaimTypeMismatchError):
+    with raises(TruthError.claim_type_mismatch):
         address_observation(contract("coral_bleaching_v1"), flood)
     with pytest.raises(LocationError):
         address_observation(contract(), replace(flood, geo=None))
@@ -203,7 +204,7 @@ def test_a_stored_text_reads_back_by_its_hash() -> None:
 @pytest.mark.parametrize("spoil", [lambda text: text.replace(b"1.25", b"1.5"), lambda text: text[:-2], lambda _: b"{}"])
 def test_a_stored_text_that_was_changed_is_refused(spoil: Callable[[bytes], bytes]) -> None:
     hashed = hash_observation(parse_observation(OBSERVATION))
-    with pytest.raises(ObservationHashError) as refused:
+    with raises(TruthError.observation_hash) as refused:
         read_stored_observation(spoil(render_observation(hashed.observation)), hashed.observation_hash)
     assert refused.value.code == "truth.observation_hash"
 
@@ -230,7 +231,7 @@ def test_a_stored_text_is_found_by_its_own_bytes_or_by_what_it_says(members: dic
     assert again != hashed.observation
     assert read_stored_observation(f" {text}", hashed.observation_hash).observation == hashed.observation
     forged = text.replace(hashed.observation.reporter_id, "user:mallory")
-    with pytest.raises(ObservationHashError):
+    with raises(TruthError.observation_hash):
         read_stored_observation(forged, hashed.observation_hash)
 
 

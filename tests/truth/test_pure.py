@@ -15,13 +15,14 @@ from msgspec.structs import replace
 from assay.kernel.errors import CanonicalError, Error
 from assay.truth.compile import compile_truth_state
 from assay.truth.contract import Standing
-from assay.truth.errors import ObservationHashError, SnapshotHashError
+from assay.truth.errors import TruthError
 from assay.truth.gather import gather_observations
 from assay.truth.observation import HashedObservation, hash_observation
 from assay.truth.ready import prepare_observation
 from assay.truth.snapshot import AgentTrust, freeze_snapshot
 from assay.truth.state import parse_truth_state, render_truth_state
 from assay.truth.weigh import hear_observations
+from tests.raising import raises
 from tests.truth.compiling import KEY, at, compiled, flood, observed, scored, trusted, voted, window
 from tests.truth.records import HASH_A
 
@@ -149,9 +150,9 @@ def test_numbers_beyond_that_are_refused_before_they_are_observed(level: float) 
 
 def test_what_is_forged_is_refused_when_it_is_made() -> None:
     """A hash that is not its own never reaches the compiler."""
-    with pytest.raises(ObservationHashError):
+    with raises(TruthError.observation_hash):
         HashedObservation(observation=AMIRA.observation, observation_hash=HASH_A)
-    with pytest.raises(SnapshotHashError):
+    with raises(TruthError.snapshot_hash):
         replace(TRUST, snapshot_hash=HASH_A)
 
 

@@ -6,25 +6,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.kernel.errors import Error
+from assay.kernel.errors import Code, Error
 from assay.kernel.ids import KeyId
 from assay.kernel.key import SigningMethod, UnknownKeyError, hmac_key_id_of
 from assay.kernel.signature import InvalidSignatureError, sign_hmac
 from assay.truth.contract import Contract
-from assay.truth.errors import (
-    InputsMismatchError,
-    RecordError,
-    SemanticHashError,
-    SigningTimeError,
-    StateError,
-    StateHashError,
-    UnsignedStateError,
-)
+from assay.truth.errors import RecordError, SigningTimeError, StateError
 from assay.truth.seal import seal_truth_state, signing_bytes, verify_truth_state
 from assay.truth.snapshot import parse_snapshot, snapshot_hash
 from assay.truth.state import TruthState, parse_truth_state, render_truth_state, state_hash
 from assay.truth.validation import SchemaValidationError
 from tests.kernel._signing import LOG, OTHER
+from tests.raising import raises
 from tests.truth.records import HASH_B, HASH_C, KEY, STATE, changed, contract
 
 SECRET = b"s" * 32
@@ -73,25 +66,25 @@ def test_a_local_hmac_is_checked_by_those_who_hold_the_secret() -> None:
 @pytest.mark.parametrize(
     ("path", "to", "error"),
     [
-        ("claim.severity", "low", SemanticHashError),
-        ("confidence", 1, SemanticHashError),
-        ("status", "VERIFIED_FALSE", SemanticHashError),
-        ("security.semantic_hash", HASH_C, SemanticHashError),
-        ("compile_inputs.compile_time", "2026-01-07T13:00:01Z", StateHashError),
-        ("compile_inputs.compiler_version", "assay-9", StateHashError),
-        ("security.state_hash", HASH_C, StateHashError),
+        ("claim.severity", "low", StateError.semantic_hash),
+        ("confidence", 1, StateError.semantic_hash),
+        ("status", "VERIFIED_FALSE", StateError.semantic_hash),
+        ("security.semantic_hash", HASH_C, StateError.semantic_hash),
+        ("compile_inputs.compile_time", "2026-01-07T13:00:01Z", StateError.state_hash),
+        ("compile_inputs.compiler_version", "assay-9", StateError.state_hash),
+        ("security.state_hash", HASH_C, StateError.state_hash),
         ("security.signature", "00" * 64, InvalidSignatureError),
         ("security.key_id", OTHER.key_id, UnknownKeyError),
         ("security.signed_at", "2026-01-07T13:00:01Z", SigningTimeError),
-        ("compile_inputs.claim_type_id", "earth.flood.v2", InputsMismatchError),
-        ("compile_inputs.claim_type_hash", HASH_C, InputsMismatchError),
-        ("compile_inputs.observation_ids", ["obs-1"], InputsMismatchError),
+        ("compile_inputs.claim_type_id", "earth.flood.v2", StateError.inputs_mismatch),
+        ("compile_inputs.claim_type_hash", HASH_C, StateError.inputs_mismatch),
+        ("compile_inputs.observation_ids", ["obs-1"], StateError.inputs_mismatch),
     ],
 )
-def test_a_forged_field_is_found_by_the_check_that_covers_it(path: str, to: object, error: type[Error]) -> None:
+def test_a_forged_field_is_found_by_the_check_that_covers_it(path: str, to: object, error: Code | type[Error]) -> None:
     """Semantic hash, then state hash, then time and inputs, then the signature itself."""
     whole = plain(sealed())
-    with pytest.raises(error):
+    with raises(error):
         verify_truth_state(parse_truth_state(changed(whole, path, to)), KEYS)
 
 
@@ -114,7 +107,7 @@ def test_a_signature_by_another_key_under_a_trusted_name_is_refused() -> None:
 
 @pytest.mark.clause("kaori", "12.1")
 def test_an_unsigned_state_is_no_record() -> None:
-    with pytest.raises(UnsignedStateError):
+    with raises(StateError.state_unsigned):
         verify_truth_state(parse_truth_state(STATE), KEYS)
 
 
@@ -150,9 +143,9 @@ def test_a_state_is_sealed_once_and_only_when_well_formed() -> None:
 def test_with_the_contract_its_hash_its_policy_and_the_claim_s_schema_are_checked_too() -> None:
     flood = contract()
     verify_truth_state(under(flood), KEYS, contract=flood)
-    with pytest.raises(InputsMismatchError):
+    with raises(StateError.inputs_mismatch):
         verify_truth_state(sealed(), KEYS, contract=flood)
-    with pytest.raises(InputsMismatchError):
+    with raises(StateError.inputs_mismatch):
         verify_truth_state(under(flood, changed(STATE, "compile_inputs.policy_version", "9")), KEYS, contract=flood)
     with pytest.raises(SchemaValidationError):
         verify_truth_state(under(flood, changed(STATE, "claim.severity", "biblical")), KEYS, contract=flood)
@@ -161,10 +154,10 @@ def test_with_the_contract_its_hash_its_policy_and_the_claim_s_schema_are_checke
 @pytest.mark.clause("kaori", "law 3")
 def test_a_state_stands_at_a_key_of_its_own_claim_type() -> None:
     """Domain and topic are the claim type's, system and layer the contract's."""
-    with pytest.raises(InputsMismatchError):
+    with raises(StateError.inputs_mismatch):
         verify_truth_state(sealed(changed(STATE, "truthkey", KEY.replace("flood", "fire"))), KEYS)
     flood = contract()
-    with pytest.raises(InputsMismatchError):
+    with raises(StateError.inputs_mismatch):
         verify_truth_state(
             under(flood, changed(STATE, "truthkey", KEY.replace("surface", "seabed"))), KEYS, contract=flood
         )
@@ -175,13 +168,13 @@ def test_without_observations_a_state_is_unverified_and_claims_nothing() -> None
     """Such a state skips the schema; a claim without observations, or a status, is refused."""
     flood = contract()
     empty = changed(changed(STATE, "observation_ids", []), "compile_inputs.observation_ids", [])
-    with pytest.raises(InputsMismatchError):
+    with raises(StateError.inputs_mismatch):
         verify_truth_state(sealed(empty), KEYS)
-    with pytest.raises(InputsMismatchError):
+    with raises(StateError.inputs_mismatch):
         verify_truth_state(sealed(changed(STATE, "status", "UNVERIFIED")), KEYS)
     unverified = changed(empty, "status", "UNVERIFIED")
     verify_truth_state(under(flood, changed(unverified, "claim", {})), KEYS, contract=flood)
-    with pytest.raises(InputsMismatchError):
+    with raises(StateError.inputs_mismatch):
         verify_truth_state(under(flood, unverified), KEYS, contract=flood)
     expired = changed(changed(STATE, "status", "EXPIRED"), "claim", {})
     verify_truth_state(under(flood, expired), KEYS, contract=flood)
@@ -198,7 +191,7 @@ def test_with_the_snapshot_it_must_be_the_one_that_was_used() -> None:
     )
     used = sealed(changed(STATE, "compile_inputs.trust_snapshot_hash", snapshot.snapshot_hash))
     verify_truth_state(used, KEYS, snapshot=snapshot)
-    with pytest.raises(InputsMismatchError):
+    with raises(StateError.inputs_mismatch):
         verify_truth_state(
             sealed(changed(STATE, "compile_inputs.trust_snapshot_hash", HASH_B)), KEYS, snapshot=snapshot
         )

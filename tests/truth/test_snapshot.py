@@ -13,7 +13,7 @@ from assay.kernel.errors import TypeFormError
 from assay.kernel.instant import Instant, parse_instant
 from assay.truth._read import read_record
 from assay.truth.contract import Standing
-from assay.truth.errors import NumberFormError, RecordError, SnapshotHashError
+from assay.truth.errors import NumberFormError, RecordError, TruthError
 from assay.truth.snapshot import (
     AgentTrust,
     TrustSnapshot,
@@ -22,6 +22,7 @@ from assay.truth.snapshot import (
     render_snapshot,
     snapshot_hash,
 )
+from tests.raising import raises
 from tests.truth.records import HASH_A, TRUSTS, changed
 
 AT = parse_instant("2026-01-07T12:30:00Z")
@@ -80,14 +81,14 @@ def test_an_agent_that_the_snapshot_does_not_know_has_no_trust() -> None:
 @pytest.mark.clause("kaori", "9.3")
 def test_a_snapshot_with_another_hash_cannot_exist() -> None:
     """Neither read nor made: whoever holds one need not check again."""
-    with pytest.raises(SnapshotHashError) as refused:
+    with raises(TruthError.snapshot_hash) as refused:
         parse_snapshot(changed(RECORD, "snapshot_hash", HASH_A))
     assert refused.value.code == "truth.snapshot_hash"
     trusts = parse_snapshot(RECORD).agent_trusts
-    with pytest.raises(SnapshotHashError):
+    with raises(TruthError.snapshot_hash):
         TrustSnapshot(snapshot_id="s", snapshot_time=AT, agent_trusts=trusts, snapshot_hash=HASH_A)
     raised = changed(RECORD, "agent_trusts.sensor:042.standing", "authority")
-    with pytest.raises(SnapshotHashError):
+    with raises(TruthError.snapshot_hash):
         parse_snapshot(raised)
 
 

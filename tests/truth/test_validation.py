@@ -3,7 +3,7 @@
 import pytest
 
 from assay.kernel.errors import CanonicalError
-from assay.truth.errors import SchemaFormError
+from assay.truth.errors import TruthError
 from assay.truth.validation import (
     SchemaValidationError,
     is_field_valid,
@@ -11,6 +11,7 @@ from assay.truth.validation import (
     schema_text,
     validate_claim_payload,
 )
+from tests.raising import raises
 from tests.truth.records import contract
 
 SCHEMA: dict[str, object] = {
@@ -98,7 +99,7 @@ def test_a_payload_is_judged_by_the_text_that_is_signed() -> None:
     ],
 )
 def test_a_schema_that_is_none_or_reaches_outside_is_refused(schema: dict[str, object]) -> None:
-    with pytest.raises(SchemaFormError) as refused:
+    with raises(TruthError.schema_form) as refused:
         require_schema(schema)
     assert refused.value.code == "truth.schema_form"
 

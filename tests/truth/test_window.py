@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from assay.kernel.instant import Instant, parse_instant
-from assay.truth.errors import RecordError, WindowError
+from assay.truth.errors import RecordError, TruthError
 from assay.truth.window import (
     Window,
     WindowEvent,
@@ -21,6 +21,7 @@ from assay.truth.window import (
     render_window_event,
     window_event_hash,
 )
+from tests.raising import raises
 from tests.truth.records import KEY, hash_of_text
 
 OTHER_KEY = KEY.replace("flood", "fire")
@@ -121,7 +122,7 @@ def test_the_first_final_answer_of_people_seals_a_round() -> None:
 
 
 def test_events_of_two_keys_are_no_window() -> None:
-    with pytest.raises(WindowError):
+    with raises(TruthError.window):
         fold_window([event("OPENED", 10, 12), event("CLOSED", 11, key=OTHER_KEY)], max_extensions=1)
 
 

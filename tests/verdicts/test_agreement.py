@@ -6,7 +6,8 @@ import pytest
 
 from assay.verdicts.agreement import CanaryStatus, measure_agreement
 from assay.verdicts.envelope import VerifierStatus
-from assay.verdicts.errors import AgreementSettingError
+from assay.verdicts.errors import VerdictsError
+from tests.raising import raises
 
 AGREED, NOT, UNSURE = (
     VerifierStatus.AGREED,
@@ -41,5 +42,5 @@ def test_nothing_compared_is_not_healthy(statuses: list[VerifierStatus]) -> None
 
 @pytest.mark.parametrize(("size", "threshold"), [(0, "0.9"), (1, "1.1"), (1, "-0.1")])
 def test_settings_that_make_no_sense_are_refused(size: int, threshold: str) -> None:
-    with pytest.raises(AgreementSettingError):
+    with raises(VerdictsError.agreement_setting):
         measure_agreement([], window_size=size, threshold=Decimal(threshold))

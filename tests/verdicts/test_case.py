@@ -6,8 +6,9 @@ import pytest
 
 from assay.verdicts.case import expected_of, open_case, parse_case
 from assay.verdicts.envelope import Verdict
-from assay.verdicts.errors import CaseError
+from assay.verdicts.errors import VerdictsError
 from tests.contract._kit import refused
+from tests.raising import raises
 
 LIMIT = {"id": "ob-1", "type": "must_not_exceed", "metric": "nox", "value": 50, "unit": "mg/m3"}
 
@@ -70,7 +71,7 @@ def test_a_case_comes_to_what_the_verifier_says(
     ],
 )
 def test_what_is_no_case_is_refused(given: object) -> None:
-    with pytest.raises(CaseError):
+    with raises(VerdictsError.case):
         open_case(parse_case(given))
 
 
@@ -85,7 +86,7 @@ def test_a_range_may_be_written_as_in_a_graph() -> None:
 
 @pytest.mark.parametrize("value", [{"min": 1}, {}, {"min": 1, "max": 2, "unit": "g"}, [{"a": 1}]])
 def test_another_object_for_a_value_is_refused_with_what_it_has(value: object) -> None:
-    with pytest.raises(CaseError, match="where a range has min and max"):
+    with raises(VerdictsError.case, match="where a range has min and max"):
         open_case(parse_case(case({"m": 1}, {"id": "o", "type": "must_be_within", "metric": "m", "value": value})))
 
 
@@ -106,7 +107,7 @@ def test_a_record_that_no_node_would_take_is_refused() -> None:
 def test_a_case_that_no_graph_and_no_record_could_hold_is_refused(more: dict[str, object], told: str) -> None:
     """Two obligations of one id, exemptions of none, and numbers that would be rounded before they are compared."""
     case = {"obligations": [{"id": "o", "type": "must", "metric": "m"}], "measurement": {"m": 1}} | more
-    with pytest.raises(CaseError, match=told):
+    with raises(VerdictsError.case, match=told):
         open_case(parse_case(case))
 
 

@@ -19,11 +19,7 @@ from assay.verdicts.envelope import (
     VerifierStatus,
     attested_hash,
 )
-from assay.verdicts.errors import (
-    AttestationError,
-    AttestationExpiredError,
-    AttestationMismatchError,
-)
+from assay.verdicts.errors import AttestationError
 from assay.verdicts.govern import (
     Overall,
     Ruling,
@@ -35,6 +31,7 @@ from assay.verdicts.govern import (
     verify_attestation,
 )
 from assay.verdicts.graph.node import RiskTier
+from tests.raising import raises
 from tests.verdicts.judging import NOON, PROVENANCE, vector_cases
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
@@ -116,13 +113,13 @@ def test_a_token_holds_for_one_envelope() -> None:
     verify_attestation(token, ENVELOPE, PUBLIC, at=NOON)
     # The token may be put into the envelope that it is about.
     verify_attestation(token, replace(ENVELOPE, human_attestation=token), PUBLIC, at=NOON)
-    with pytest.raises(AttestationMismatchError):
+    with raises(AttestationError.mismatch):
         verify_attestation(token, replace(ENVELOPE, verdict=Verdict.CLEAR), PUBLIC, at=NOON)
 
 
 @pytest.mark.parametrize("minutes", [-1, 60])
 def test_a_token_is_not_valid_before_or_after_its_time(minutes: int) -> None:
-    with pytest.raises(AttestationExpiredError):
+    with raises(AttestationError.expired):
         verify_attestation(attested(), ENVELOPE, PUBLIC, at=Instant(NOON + timedelta(minutes=minutes)))
 
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from assay.kernel.digest import Digest, digest_of
-from assay.verdicts.errors import MalformedQuoteError, QuoteError
+from assay.verdicts.errors import QuoteError
 from assay.verdicts.quote import WeightQuote, measured_register, parse_quoted, verify_quote
 from tests.contract._kit import refused
+from tests.raising import raises
 
 VECTOR: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors/verdicts/quote/swtpm.json").read_text())
 KEY = VECTOR["attestation_key"].encode()
@@ -93,7 +94,7 @@ def test_no_byte_of_a_quote_can_be_changed(at: int, by: int) -> None:
 @given(st.integers(0, len(MESSAGE) - 1))
 def test_a_quote_that_is_cut_short_or_goes_on_is_malformed(size: int) -> None:
     for message in (MESSAGE[:size], MESSAGE + b"\0"):
-        with pytest.raises(MalformedQuoteError):
+        with raises(QuoteError.malformed):
             parse_quoted(message)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assay.kernel.canonical import canonical_digest
 from assay.kernel.errors import Error
 from assay.verdicts._problem import InputProblemCode
-from assay.verdicts.errors import TelemetryConflictError, TelemetryError, TelemetrySkewError
+from assay.verdicts.errors import TelemetryError, VerdictsError
 from assay.verdicts.telemetry import (
     MAX_READINGS,
     MAX_TEXT,
@@ -22,6 +22,7 @@ from assay.verdicts.telemetry import (
     is_repeat,
     parse_telemetry,
 )
+from tests.raising import raises
 from tests.verdicts.judging import NOON, digest, record
 
 GOOD: dict[str, Any] = {
@@ -173,9 +174,9 @@ def test_a_clock_too_far_off_is_refused() -> None:
     late, early = record({}, at="2026-03-02T11:59:00Z"), record({}, at="2026-03-02T12:05:01Z")
     check_skew(late, NOON, SkewLimits())
     check_skew(late, NOON, SkewLimits(behind_seconds=60))
-    with pytest.raises(TelemetrySkewError):
+    with raises(VerdictsError.telemetry_skew):
         check_skew(early, NOON, SkewLimits())
-    with pytest.raises(TelemetrySkewError):
+    with raises(VerdictsError.telemetry_skew):
         check_skew(late, NOON, SkewLimits(behind_seconds=59))
 
 
@@ -183,5 +184,5 @@ def test_a_known_id_is_a_repeat_or_a_conflict() -> None:
     one = record({"a": 1})
     assert not is_repeat(one, None)
     assert is_repeat(one, one.telemetry_hash)
-    with pytest.raises(TelemetryConflictError):
+    with raises(VerdictsError.telemetry_conflict):
         is_repeat(one, digest("another"))

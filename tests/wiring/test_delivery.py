@@ -14,7 +14,7 @@ from assay.adapters.plugins.nearest_case import NearestCasePlugin
 from assay.config import BadConfigError, parse_config
 from assay.config.delivery import PluginName
 from assay.delivery.trigger import BatchRule, Comparison
-from assay.flows.delivery.answerers import Answerers
+from assay.flows.delivery.answerers import Answerers, ProxyAnswerer
 from assay.flows.model.train_judge import JudgeTrainer
 from assay.kernel.ids import TenantId
 from assay.wiring import init_node, load_config, open_node, plug_model
@@ -48,11 +48,74 @@ def test_settings_of_delivery_reach_the_node(tmp_path: Path) -> None:
         assert (settings.service, settings.pair_batch, settings.principal_id) == ("port", 7, "service:port")
         assert (settings.trigger.threshold, settings.trigger.comparison) == (5, Comparison.EXCEED)
         assert settings.trigger.batching == BatchRule(window_seconds=60, min_sessions=2)
-        assert [*settings.answerers] == ["vessel.ukc-status"]
+        assert [*settings.answerers_of(TenantId(config.node.tenant))] == ["vessel.ukc-status"]
+        assert [*settings.answerers_of(TenantId("other"))] == []
         assert settings.plugin is not None
         assert isinstance(settings.plugin.plugin_of(TenantId("acme")), NearestCasePlugin)
         assert settings.plugin.card.rule_ids == ("MAR-1",)
+        assert settings.plugin.tenants == frozenset({TenantId(config.node.tenant)})
         assert plug_model(tools, config, None) is tools
+
+
+def test_tenants_that_the_configuration_names_are_served_and_no_other(tmp_path: Path) -> None:
+    """Without `delivery.tenants` the node's own tenant alone; with it, only those that it names."""
+    home = _node(
+        tmp_path,
+        f'tenants = ["acme"]\nanswerers = ["{__name__}:table"]\nplugin = "nearest_case"\nplugin_rules = ["MAR-1"]',
+    )
+    with open_node(home) as (tools, config):
+        assert [*tools.delivery.answerers_of(TenantId("acme"))] == ["vessel.ukc-status"]
+        assert [*tools.delivery.answerers_of(TenantId(config.node.tenant))] == []
+        assert tools.delivery.plugin is not None
+        assert tools.delivery.plugin.tenants == frozenset({TenantId("acme")})
+
+
+_PEERS = """
+[[delivery.peers]]
+name = "har-bour"
+url = "http://127.0.0.1:9"
+tenants = [{first}]
+[[delivery.peers]]
+name = "{name}"
+url = "http://127.0.0.1:10"
+tenants = [{second}]
+"""
+
+
+def test_each_tenant_asks_a_peer_with_its_own_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The node's own tenant by the variable of the peer's name; another's token is never sent for it."""
+    home = _node(tmp_path, _PEERS.format(first="", name="har-bour", second='"acme", "b.c"'))
+    monkeypatch.setenv("ASSAY_PEER_TOKEN_HAR_BOUR", "ours")
+    monkeypatch.setenv("ASSAY_PEER_TOKEN_HAR_BOUR__B_C", "theirs")
+    found = {}
+    with open_node(home) as (tools, config):
+        for name in (config.node.tenant, "acme", "b.c"):
+            proxy = tools.delivery.answerers_of(TenantId(name))["peer:har-bour"]
+            assert isinstance(proxy, ProxyAnswerer)
+            found[name] = proxy._headers
+        assert found == {config.node.tenant: {"x-api-key": "ours"}, "acme": {}, "b.c": {"x-api-key": "theirs"}}
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second", "words"),
+    [
+        ("har-bour", "", '"OWN"', "each peer once"),
+        ("har-bour", '"acme"', '"acme"', "each peer once"),
+        ("har-bour--acme", '"acme"', "", "one variable for two"),
+        ("har-bour", '"a.b"', '"a-b"', "one variable for two"),
+        ("quay", '"No Tenant"', "", "a tenant"),
+    ],
+)
+def test_peers_that_would_share_a_place_or_a_token_are_refused(
+    tmp_path: Path, name: str, first: str, second: str, words: str
+) -> None:
+    home = tmp_path / "node"
+    init_node(home)
+    own = load_config(home).node.tenant
+    with (home / "assay.toml").open("a") as file:
+        file.write(_PEERS.format(first=first, name=name, second=second.replace("OWN", own)))
+    with pytest.raises(BadConfigError, match=words):
+        load_config(home)
 
 
 def test_without_settings_batching_is_off_and_no_plugin_hears_anything(tmp_path: Path) -> None:

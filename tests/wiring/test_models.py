@@ -8,9 +8,10 @@ import pytest
 from assay.config import BadConfigError, Config, parse_config
 from assay.kernel.digest import digest_of
 from assay.ports.model import ModelError
-from assay.ports.validator import ValidatorUnavailableError
+from assay.ports.validator import ValidatorError
 from assay.wiring import open_models
 from tests.adapters.inference.loopback import Answer, Asked, served
+from tests.raising import raises
 
 _NODE = '[node]\norigin = "log.example"\nfounder = "sha256:' + "0" * 64 + '"\n'
 
@@ -30,7 +31,7 @@ def test_without_a_model_only_the_rules_judge(tmp_path: Path) -> None:
     with open_models(tmp_path, _config(""), {}) as models:
         assert models.general is None
         assert models.engines.get("rules").name == "rules"
-        with pytest.raises(ValidatorUnavailableError):
+        with raises(ValidatorError.unavailable):
             models.engines.get("local-model")
 
 

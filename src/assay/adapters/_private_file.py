@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from assay.adapters._durable import sync_folder
-from assay.kernel.errors import Blame, KeyUseError
+from assay.kernel.errors import Blame, Code, KeyUseError
 
 _PRIVATE = 0o600
 _OTHERS = 0o077
@@ -21,33 +21,20 @@ class KeyFileError(KeyUseError):
 
     code = "key.file"
     blame = Blame.OURS
+    file_mode = Code(
+        "key.file_mode", "Others can read or replace a private key, or it belongs to another user.", Blame.INPUT
+    )
+    file_malformed = Code("key.file_malformed", "A key file does not hold the kind of key we read.", Blame.INPUT)
+    exists = Code(
+        "key.exists", "A key file is never overwritten: what it signed could not be explained any more.", Blame.USAGE
+    )
+    passphrase = Code("key.passphrase", "A key file needs a passphrase, another one, or none.", Blame.USAGE)
 
 
 class KeyFileMissingError(KeyFileError):
     """There is no key file at this path, and none is made up."""
 
     code = "key.file_missing"
-    blame = Blame.USAGE
-
-
-class KeyFileModeError(KeyFileError):
-    """Others can read or replace a private key, or it belongs to another user."""
-
-    code = "key.file_mode"
-    blame = Blame.INPUT
-
-
-class KeyFileMalformedError(KeyFileError):
-    """A key file does not hold the kind of key we read."""
-
-    code = "key.file_malformed"
-    blame = Blame.INPUT
-
-
-class KeyExistsError(KeyFileError):
-    """A key file is never overwritten: what it signed could not be explained any more."""
-
-    code = "key.exists"
     blame = Blame.USAGE
 
 
@@ -59,7 +46,7 @@ def create_file(path: Path, content: bytes, *, mode: int = _PRIVATE) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
     except FileExistsError as error:
-        raise KeyExistsError(f"expected no file at `{path}`, got one; key files are never overwritten") from error
+        raise KeyFileError.exists(f"expected no file at `{path}`, got one; key files are never overwritten") from error
     except OSError as error:
         raise KeyFileError(f"`{path}` cannot be created: {error.strerror}") from error
     try:
@@ -88,7 +75,7 @@ def load_private_file(path: Path) -> bytes:
     finally:
         os.close(descriptor)
     if len(content) > _LIMIT:
-        raise KeyFileMalformedError(f"expected at most {_LIMIT} bytes in `{path}`, got more")
+        raise KeyFileError.file_malformed(f"expected at most {_LIMIT} bytes in `{path}`, got more")
     return content
 
 
@@ -103,9 +90,9 @@ def _write_durably(descriptor: int, path: Path, content: bytes, mode: int) -> No
 
 def _require_private(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise KeyFileMalformedError(f"expected a regular file at `{path}`, got something else")
+        raise KeyFileError.file_malformed(f"expected a regular file at `{path}`, got something else")
     mode = stat.S_IMODE(status.st_mode)
     if mode & _OTHERS:
-        raise KeyFileModeError(f"expected mode 0600 on `{path}`, got {mode:04o}; run `chmod 600` on it")
+        raise KeyFileError.file_mode(f"expected mode 0600 on `{path}`, got {mode:04o}; run `chmod 600` on it")
     if status.st_uid not in (os.geteuid(), 0):
-        raise KeyFileModeError(f"expected `{path}` to belong to this user or root, got uid {status.st_uid}")
+        raise KeyFileError.file_mode(f"expected `{path}` to belong to this user or root, got uid {status.st_uid}")

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from assay.adapters._durable import sync_folder
-from assay.kernel.errors import Blame
+from assay.kernel.errors import Blame, Code
 from assay.ports.archive import BackupError
 
 _CHUNK = 1 << 20
@@ -18,17 +18,11 @@ _LONGEST_LINE = 64 * 1024 * 1024
 _PRIVATE = 0o600
 
 
-class BackupFileError(BackupError):
-    """The archive's file cannot be written or read."""
-
-    code = "backup.file"
-    blame = Blame.USAGE
-
-
 class DamagedArchiveError(BackupError):
     """The archive is not a ZIP file, or is damaged."""
 
     code = "backup.damaged"
+    file = Code("backup.file", "The archive's file cannot be written or read.", Blame.USAGE)
 
 
 class BackupWriter:
@@ -36,14 +30,14 @@ class BackupWriter:
 
     def __init__(self, path: Path) -> None:
         if path.exists():
-            raise BackupFileError(f"expected a new file, got `{path}`, which exists")
+            raise DamagedArchiveError.file(f"expected a new file, got `{path}`, which exists")
         self._path = path
         self._draft = path.with_name(f".{path.name}.{os.getpid()}.partial")
         try:
             # Backups hold personal values, so they are as private as keys.
             descriptor = os.open(self._draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE)
         except OSError as error:
-            raise BackupFileError(f"`{path}` cannot be written: {error.strerror}") from error
+            raise DamagedArchiveError.file(f"`{path}` cannot be written: {error.strerror}") from error
         self._file = os.fdopen(descriptor, "w+b")
         self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_DEFLATED, compresslevel=6)
 
@@ -86,7 +80,7 @@ class BackupReader:
         try:
             self._zip = zipfile.ZipFile(path)
         except OSError as error:
-            raise BackupFileError(f"`{path}` cannot be read: {error.strerror}") from error
+            raise DamagedArchiveError.file(f"`{path}` cannot be read: {error.strerror}") from error
         except (zipfile.BadZipFile, ValueError) as error:
             raise DamagedArchiveError(f"`{path}` is not a backup: {error}") from error
 

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Code, Error
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _SECONDS = 120
@@ -27,25 +27,19 @@ _FLAGS = (
 _MAGIC = b"%PDF-"
 
 
-class NoBrowserError(Error):
-    """No Chromium is installed, so nothing can be printed."""
-
-    code = "pdf.no_browser"
-    blame = Blame.USAGE
-
-
 class PrintError(Error):
     """The browser did not print the page."""
 
     code = "pdf.failed"
     blame = Blame.OURS
+    no_browser = Code("pdf.no_browser", "No Chromium is installed, so nothing can be printed.", Blame.USAGE)
 
 
 def find_browser() -> str:
     """The browser to print with; `pdf.no_browser` says what to install."""
     found = next((path for name in _NAMES if (path := shutil.which(name))), None)
     if found is None:
-        raise NoBrowserError(f"expected one of {', '.join(_NAMES)} to print with, got none (Debian: chromium)")
+        raise PrintError.no_browser(f"expected one of {', '.join(_NAMES)} to print with, got none (Debian: chromium)")
     return found
 
 

@@ -6,7 +6,7 @@ it has then are kept beside the key, since rows of the database are never change
 """
 
 import hmac
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
 
@@ -27,7 +27,7 @@ _NEW_SUFFIX = ".new"
 class HmacSeal:
     """Implements `ports.credential_seal.CredentialSeal`; `old` are the MACs of credentials from before the key."""
 
-    def __init__(self, key: bytes, old: Mapping[str, str]) -> None:
+    def __init__(self, key: bytes, old: frozenset[str]) -> None:
         self._key = key
         self._old = old
 
@@ -36,8 +36,8 @@ class HmacSeal:
 
     def holds(self, stored: StoredCredential, mac: str | None) -> bool:
         """Whether the record is as it was issued; one without a MAC is only where it was there before the key."""
-        kept = self._old.get(stored.credential_id, "") if mac is None else mac
-        return hmac.compare_digest(kept, self.mac(stored))
+        expected = self.mac(stored)
+        return expected in self._old if mac is None else hmac.compare_digest(mac, expected)
 
 
 class AbsentSeal:
@@ -47,14 +47,10 @@ class AbsentSeal:
         self._place = place
 
     def mac(self, stored: StoredCredential) -> str:
-        raise KeyFileMissingError(
-            f"expected the credentials key `{self._place}` for `{stored.credential_id}`, got none"
-        )
+        raise self._missing(stored)
 
     def holds(self, stored: StoredCredential, mac: str | None) -> bool:  # noqa: ARG002 - nothing can be said
-        raise KeyFileMissingError(
-            f"expected the credentials key `{self._place}` for `{stored.credential_id}`, got none"
-        )
+        raise self._missing(stored)
 
     def _missing(self, stored: StoredCredential) -> KeyFileMissingError:
         return KeyFileMissingError(
@@ -63,16 +59,16 @@ class AbsentSeal:
         )
 
 
-def make_seal(signer: Signer, old: Mapping[str, str] | None = None) -> HmacSeal:
-    return HmacSeal(sha256(signer.sign(_MESSAGE)).digest(), old or {})
+def make_seal(signer: Signer, old: frozenset[str] = frozenset()) -> HmacSeal:
+    return HmacSeal(sha256(signer.sign(_MESSAGE)).digest(), old)
 
 
-def load_old(path: Path) -> dict[str, str]:
+def load_old(path: Path) -> frozenset[str]:
     """The MACs of the credentials that were there before the key; none for a node that was founded with one."""
     try:
-        return msgspec.json.decode(path.with_name(path.name + _OLD_SUFFIX).read_bytes(), type=dict[str, str])
+        return frozenset(msgspec.json.decode(path.with_name(path.name + _OLD_SUFFIX).read_bytes(), type=list[str]))
     except FileNotFoundError:
-        return {}
+        return frozenset()
 
 
 def introduce_seal(path: Path, create: Callable[[Path], Signer], stored: Iterable[StoredCredential]) -> HmacSeal:
@@ -86,8 +82,8 @@ def introduce_seal(path: Path, create: Callable[[Path], Signer], stored: Iterabl
         left.unlink(missing_ok=True)
     signer = create(new)
     first = make_seal(signer)
-    old = {one.credential_id: first.mac(one) for one in stored}
-    create_file(kept, msgspec.json.encode(old))
+    old = frozenset(first.mac(one) for one in stored)
+    create_file(kept, msgspec.json.encode(sorted(old)))
     public_path(new).replace(public_path(path))
     new.replace(path)
     return make_seal(signer, old)

@@ -4,18 +4,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self, TypeVar
 
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Code, Error
 
 _TIMEOUT = 5  # seconds
 Part = TypeVar("Part")
 Done = TypeVar("Done")
-
-
-class DaskMissingError(Error):
-    """The extra that brings Dask is not installed."""
-
-    code = "pool.dask_missing"
-    blame = Blame.USAGE
 
 
 class DaskUnreachableError(Error):
@@ -23,6 +16,7 @@ class DaskUnreachableError(Error):
 
     code = "pool.dask_unreachable"
     blame = Blame.ANSWER
+    dask_missing = Code("pool.dask_missing", "The extra that brings Dask is not installed.", Blame.USAGE)
 
 
 class DaskPool:
@@ -32,7 +26,9 @@ class DaskPool:
         try:
             from distributed import Client  # noqa: PLC0415 - an extra, loaded when chosen
         except ImportError as error:
-            raise DaskMissingError("expected the package `distributed`, got none: install `assay[dask]`") from error
+            raise DaskUnreachableError.dask_missing(
+                "expected the package `distributed`, got none: install `assay[dask]`"
+            ) from error
         try:
             self._client: Any = Client(  # type: ignore[no-untyped-call]  # ships few types
                 address, set_as_default=False, timeout=_TIMEOUT

@@ -114,14 +114,14 @@ class KeyPlaces:
     def _find_token(self, place: str) -> "Pkcs11Token | None":
         if not place.startswith(TOKEN_PREFIX):
             return None
-        from assay.adapters.kms.errors import KmsLoginError  # noqa: PLC0415 - the same
+        from assay.adapters.kms.errors import KmsError  # noqa: PLC0415 - an extra, loaded when chosen
         from assay.adapters.kms.pkcs11 import Pkcs11Token  # noqa: PLC0415 - an extra, loaded when chosen
 
         label = place.removeprefix(TOKEN_PREFIX).partition("/")[0]
         if label not in self._tokens:
             if not self._pin:
                 # Tried as an empty one, it would count as a wrong guess, and tokens lock after a few.
-                raise KmsLoginError(f"expected the PIN of `{label[:80]}` in `ASSAY_PKCS11_PIN`, got none")
+                raise KmsError.kms_login(f"expected the PIN of `{label[:80]}` in `ASSAY_PKCS11_PIN`, got none")
             module = Path(self._module or "")
             self._tokens[label] = Pkcs11Token.open(module, token_label=label, pin=self._pin)
         return self._tokens[label]

@@ -14,40 +14,14 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from assay.adapters._private_file import (
-    KeyExistsError,
-    KeyFileError,
-    KeyFileMalformedError,
-    KeyFileMissingError,
-    KeyFileModeError,
-    create_file,
-    load_private_file,
-)
-from assay.kernel.errors import Blame
+from assay.adapters._private_file import KeyFileError, KeyFileMissingError, create_file, load_private_file
+from assay.kernel.errors import Error
 from assay.kernel.ids import KeyId
 from assay.kernel.key import SigningMethod, key_id_of
 
-__all__ = [
-    "KeyExistsError",
-    "KeyFileError",
-    "KeyFileMalformedError",
-    "KeyFileMissingError",
-    "KeyFileModeError",
-    "KeyFileSigner",
-    "KeyPassphraseError",
-    "create_key_file",
-    "load_key_file",
-    "public_path",
-]
+__all__ = ["KeyFileError", "KeyFileMissingError", "KeyFileSigner", "create_key_file", "load_key_file", "public_path"]
 
 _PUBLIC_MODE = 0o644
-
-
-class KeyPassphraseError(KeyFileError):
-    """A key file needs a passphrase, another one, or none."""
-
-    code = "key.passphrase"
-    blame = Blame.USAGE
 
 
 class KeyFileSigner:
@@ -99,11 +73,11 @@ def load_key_file(path: Path, *, passphrase: str | None = None) -> KeyFileSigner
     except TypeError as error:
         # The library's way to say that a passphrase was given for a plain key, or none for an encrypted one.
         expected, got = ("a passphrase", "none") if secret is None else ("no passphrase", "one")
-        raise KeyPassphraseError(f"expected {expected} for `{path}`, got {got}") from error
+        raise KeyFileError.passphrase(f"expected {expected} for `{path}`, got {got}") from error
     except (ValueError, UnsupportedAlgorithm) as error:
         raise _unreadable(path, content, has_passphrase=secret is not None) from error
     if not isinstance(private_key, Ed25519PrivateKey):
-        raise KeyFileMalformedError(f"expected an Ed25519 key in `{path}`, got another kind")
+        raise KeyFileError.file_malformed(f"expected an Ed25519 key in `{path}`, got another kind")
     return KeyFileSigner(private_key)
 
 
@@ -116,11 +90,11 @@ def _encryption(passphrase: str | None) -> KeySerializationEncryption:
     if passphrase is None:
         return NoEncryption()
     if not passphrase:
-        raise KeyPassphraseError("expected a passphrase or none at all, got an empty one")
+        raise KeyFileError.passphrase("expected a passphrase or none at all, got an empty one")
     return BestAvailableEncryption(passphrase.encode())
 
 
-def _unreadable(path: Path, content: bytes, *, has_passphrase: bool) -> KeyFileError:
+def _unreadable(path: Path, content: bytes, *, has_passphrase: bool) -> Error:
     if has_passphrase and b"BEGIN ENCRYPTED PRIVATE KEY" in content:
-        return KeyPassphraseError(f"`{path}` does not open with this passphrase, or is damaged")
-    return KeyFileMalformedError(f"expected a PKCS#8 PEM private key in `{path}`, got something else")
+        return KeyFileError.passphrase(f"`{path}` does not open with this passphrase, or is damaged")
+    return KeyFileError.file_malformed(f"expected a PKCS#8 PEM private key in `{path}`, got something else")

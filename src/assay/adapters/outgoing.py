@@ -1,13 +1,15 @@
-"""Which addresses this node connects to on the word of others: public ones, and networks that the operator lists.
+"""The one guard of what this node connects to: public addresses, and what the operator lists or names.
 
-url -> look up its host once -> every address public or listed, none link-local -> connect to the checked address
+url -> look up its host once -> every address public, listed or named, none link-local -> connect to the checked address
 A name that means another machine a moment later leads nowhere else. One refused address among several refuses them all.
-Announced services and webhooks pass this guard. Peers, plugins and OIDC providers are named by the operator alone.
+Announced services, webhooks, identity providers, peers, plugins and models' servers pass it. Evidence is sent to the
+node and never fetched.
 """
 
 import socket
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from assay.kernel.errors import Blame, Error
@@ -33,30 +35,54 @@ class UnreachableAddressError(Error):
     blame = Blame.ANSWER
 
 
+class Target(NamedTuple):
+    """The checked address to connect to, and the name that the request and the certificate are for."""
+
+    address: str
+    port: int
+    host: str
+
+
 class OutgoingGuard:
-    """Public addresses and those in `networks`; a link-local one only where a listed network holds it."""
+    """Public addresses, those in `networks`, and the `hosts` (`name` or `name:port`) that the operator names.
 
-    def __init__(self, networks: Iterable[str] = ()) -> None:
+    A named host may be inside, though never link-local: metadata services of clouds are there. An address is
+    link-local only where a listed network holds it. With `needs_https`, plain http is for named hosts alone.
+    """
+
+    def __init__(self, networks: Iterable[str] = (), *, hosts: Collection[str] = (), needs_https: bool = False) -> None:
         self._networks = tuple(ip_network(one, strict=False) for one in networks)
+        self._hosts = frozenset(hosts)
+        self._needs_https = needs_https
 
-    def find_address(self, url: str) -> str:
-        """The checked address of a URL's host; raise `registry.address` where one of its addresses is refused."""
+    def find_target(self, url: str) -> Target:
+        """The first checked address of a URL's host."""
+        return self.find_targets(url)[0]
+
+    def find_targets(self, url: str) -> tuple[Target, ...]:
+        """The addresses of a URL's host, to be tried in turn; raise `registry.address` where one of them is refused."""
         try:
             parts = urlsplit(url)
             host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
         except ValueError as error:
             raise UnreachableAddressError("expected an address such as `https://host:port`") from error
+        is_named = host in self._hosts or f"{host}:{port}" in self._hosts
+        if self._needs_https and parts.scheme != "https" and not is_named:
+            raise UnreachableAddressError(f"expected https for `{host[:80]}`, got {parts.scheme[:20]}")
         addresses = look_up(host, port)
-        refused = [one for one in addresses if not (is_public(one) or self._is_listed(one))]
-        if refused:
-            raise UnreachableAddressError(
-                f"`{host[:80]}` is at {refused[0]}, no public address: list its network in `registry.service_networks`"
-            )
-        return addresses[0]
+        for one in addresses:
+            if not self._is_allowed(one, is_named=is_named):
+                kind = "a link-local" if _plain(one).is_link_local else "no public"
+                raise UnreachableAddressError(
+                    f"`{host[:80]}` is at {one}, {kind} address, and its network is not listed"
+                )
+        return tuple(Target(one, port, host) for one in addresses)
 
-    def _is_listed(self, text: str) -> bool:
+    def _is_allowed(self, text: str, *, is_named: bool) -> bool:
         address = _plain(text)
-        return any(address in network for network in self._networks)
+        if any(address in network for network in self._networks):
+            return True
+        return is_public(text) or (is_named and not address.is_link_local and not address.is_multicast)
 
 
 def _plain(text: str) -> IPv4Address | IPv6Address:
@@ -75,6 +101,8 @@ def is_public(text: str) -> bool:
 
 def look_up(host: str, port: int) -> list[str]:
     """Every address of a host, each once; raise `registry.address` where it has none."""
+    if is_literal(host):
+        return [host]
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -82,13 +110,21 @@ def look_up(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(one[4][0]) for one in found))
 
 
-def pin(url: str, address: str) -> tuple[str, str, str]:
+def is_literal(host: str) -> bool:
+    """Whether a host is an address already, so that nobody has to be asked for it."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def pin(url: str, target: Target) -> tuple[str, str, str]:
     """The URL with the checked address in the place of its host; the `Host` header; the name of the certificate."""
     parts = urlsplit(url)
-    host = f"[{address}]" if ":" in address else address
-    port = "" if parts.port is None else f":{parts.port}"
-    pinned = urlunsplit((parts.scheme, f"{host}{port}", parts.path or "/", parts.query, ""))
-    return pinned, parts.netloc.rpartition("@")[2], parts.hostname or ""
+    host = f"[{target.address}]" if ":" in target.address else target.address
+    pinned = urlunsplit((parts.scheme, f"{host}:{target.port}", parts.path or "/", parts.query, ""))
+    return pinned, parts.netloc.rpartition("@")[2], target.host
 
 
 def _is_public_4(address: IPv4Address) -> bool:

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from types import ModuleType
 from typing import Any
 
-from assay.kernel.errors import Blame
 from assay.kernel.instant import instant_of, render_instant
 from assay.verdicts.errors import GraphError
 from assay.verdicts.graph.conflict import Demand
@@ -17,13 +16,6 @@ from assay.verdicts.graph.constraint import Constraint, Member, Number, Span
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _EVERYWHERE = Span()
-
-
-class ProverMissingError(GraphError):
-    """The solver is not installed."""
-
-    code = "graph.prover_missing"
-    blame = Blame.USAGE
 
 
 class Z3Prover:
@@ -113,5 +105,5 @@ def _import_z3() -> ModuleType:
     try:
         import z3  # noqa: PLC0415  heavy, and needed for this alone
     except ImportError as error:
-        raise ProverMissingError("expected the extra `prove` to be installed, got no z3") from error
+        raise GraphError.prover_missing("expected the extra `prove` to be installed, got no z3") from error
     return z3  # type: ignore[no-any-return]  # z3 has no types

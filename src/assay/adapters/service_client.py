@@ -51,19 +51,26 @@ class HttpServiceClient:
         self, method: str, url: str, *, content: bytes | None = None, headers: dict[str, str] | None = None
     ) -> Fetched | None:
         try:
-            target, named, options = self._target(url)
-            with self._client.stream(
-                method, target, content=content, headers={**(headers or {}), **named}, extensions=options
-            ) as answer:
-                return _read(answer, self._longest_seconds)
+            for target, named, options in self._targets(url):
+                # Nothing was sent to an address that cannot be connected to, so the next one may be asked.
+                with (
+                    suppress(httpx.ConnectError, httpx.ConnectTimeout),
+                    self._client.stream(
+                        method, target, content=content, headers={**(headers or {}), **named}, extensions=options
+                    ) as answer,
+                ):
+                    return _read(answer, self._longest_seconds)
         except (UnreachableAddressError, httpx.HTTPError, httpx.InvalidURL, OSError, ValueError):
             return None
+        return None
 
-    def _target(self, url: str) -> tuple[str, dict[str, str], dict[str, str]]:
+    def _targets(self, url: str) -> Iterator[tuple[str, dict[str, str], dict[str, str]]]:
         if self._guard is None:
-            return url, {}, {}
-        pinned, host, name = pin(url, self._guard.find_address(url))
-        return pinned, {"host": host}, {"sni_hostname": name}
+            yield url, {}, {}
+            return
+        for one in self._guard.find_targets(url):
+            pinned, host, name = pin(url, one)
+            yield pinned, {"host": host}, {"sni_hostname": name}
 
     @contextmanager
     def listen(self, url: str, headers: dict[str, str]) -> Iterator[Listening]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 
 from assay.kernel.digest import Digest, raw_digest
-from assay.ports.measured_boot import MeasuredBootError, OtherWeightsMeasuredError
+from assay.ports.measured_boot import MeasuredBootError
 from assay.verdicts.quote import BOOT_REGISTERS, ZERO_REGISTER, WeightQuote, measured_register
 
 _TIMEOUT_SECONDS = 30
@@ -46,7 +46,7 @@ class TpmMeasuredBoot:
     def _require(self, weights: Digest, found: bytes) -> None:
         expected = measured_register(weights)
         if found != expected:
-            raise OtherWeightsMeasuredError(
+            raise MeasuredBootError.measured_other(
                 f"expected register {self._register} to hold the measurement of `{weights}` alone, "
                 f"{expected.hex()}, got {found.hex()}"
             )

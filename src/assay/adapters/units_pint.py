@@ -5,7 +5,6 @@ from fractions import Fraction
 from types import ModuleType
 from typing import Any
 
-from assay.kernel.errors import Blame
 from assay.verdicts.errors import GraphError
 from assay.verdicts.graph.unit import Conversion
 
@@ -13,13 +12,6 @@ from assay.verdicts.graph.unit import Conversion
 _POWER = re.compile(r"(?<=[A-Za-z])([23])(?![0-9A-Za-z])")
 _NORMAL = re.compile(r"\bNm(?=[\^]?3)")
 _LONGEST = 10**30
-
-
-class UnitsMissingError(GraphError):
-    """pint is not installed."""
-
-    code = "graph.units_missing"
-    blame = Blame.USAGE
 
 
 class PintUnits:
@@ -61,5 +53,5 @@ def _import_pint() -> ModuleType:
     try:
         import pint  # noqa: PLC0415  heavy, and needed for this alone
     except ImportError as error:
-        raise UnitsMissingError('pint is missing: pip install "assay[units]"') from error
+        raise GraphError.units_missing('pint is missing: pip install "assay[units]"') from error
     return pint

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Code, Error
 from assay.kernel.note import VerifierKey, parse_verifier_key, render_verifier_key
 from assay.kernel.witness import Known, Verdict
 from assay.ports.witness_memory import Judge, LogKeys
@@ -34,24 +34,14 @@ _SCHEMA = (
 )
 
 
-class NoWitnessError(Error):
-    """A folder holds no witness."""
-
-    code = "witness.no_state"
-    blame = Blame.USAGE
-
-
-class WitnessExistsError(Error):
-    """A witness is made once: a new memory would cosign what the old one refuses."""
-
-    code = "witness.exists"
-    blame = Blame.USAGE
-
-
 class WitnessStateError(Error):
     """The witness's memory cannot be read or written; nothing is cosigned."""
 
     code = "witness.state"
+    no_state = Code("witness.no_state", "A folder holds no witness.", Blame.USAGE)
+    exists = Code(
+        "witness.exists", "A witness is made once: a new memory would cosign what the old one refuses.", Blame.USAGE
+    )
 
 
 class WitnessLog(Struct, frozen=True, kw_only=True):
@@ -67,7 +57,9 @@ class WitnessState:
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
-            raise NoWitnessError(f"`{path.parent}` holds no witness: make one with `assay witness init {path.parent}`")
+            raise WitnessStateError.no_state(
+                f"`{path.parent}` holds no witness: make one with `assay witness init {path.parent}`"
+            )
         self._lock = threading.Lock()
         self._connection = _connect(path)
         self.name: str = self._run(lambda: self._connection.execute("SELECT name FROM witness").fetchone()[0])
@@ -75,7 +67,7 @@ class WitnessState:
     @classmethod
     def create(cls, path: Path, *, name: str) -> "WitnessState":
         if path.exists():
-            raise WitnessExistsError(f"`{path}` exists already")
+            raise WitnessStateError.exists(f"`{path}` exists already")
         connection = _connect(path)
         with connection:
             connection.execute("BEGIN IMMEDIATE")

@@ -2,19 +2,13 @@
 
 ClaimsError                     claims.refused
 ├── BundleError                 claims.bundle               carries every problem at once
-├── ClaimsPolicyError           claims.policy               carries every problem at once
-├── PolicySignatureError        claims.policy_signature
-├── SampleError                 claims.sample
-├── ScoresError                 claims.scores
-├── CalibrationSettingError     claims.calibration_setting
-├── JudgeUnavailableError       claims.judge_unavailable
-└── GuardianUnavailableError    claims.guardian_unavailable
+└── ClaimsPolicyError           claims.policy               carries every problem at once
 """
 
 from collections.abc import Sequence
 
 from assay.claims.problem import ClaimProblem, render_claim_problems
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Code, Error
 
 
 class ClaimsError(Error):
@@ -22,6 +16,25 @@ class ClaimsError(Error):
 
     code = "claims.refused"
     blame = Blame.INPUT
+    policy_signature = Code(
+        "claims.policy_signature", "A policy is not signed, not wholly, or by a key that nobody here trusts."
+    )
+    sample = Code("claims.sample", "Too few answers, or answers without what the estimate needs.")
+    scores = Code(
+        "claims.scores",
+        "Scores or labels are not finite, not in range, not as many as each other, or of one kind only.",
+    )
+    calibration_setting = Code(
+        "claims.calibration_setting",
+        "A level, a share or a number of rounds is outside what the method allows.",
+        Blame.USAGE,
+    )
+    judge_unavailable = Code(
+        "claims.judge_unavailable",
+        "A judge of equivalence cannot answer; no estimate is made up in its place.",
+        Blame.OURS,
+    )
+    guardian_unavailable = Code("claims.guardian_unavailable", "A guardian cannot answer; the gate defers.", Blame.OURS)
 
 
 class BundleError(ClaimsError):
@@ -42,42 +55,3 @@ class ClaimsPolicyError(ClaimsError):
     def __init__(self, problems: Sequence[ClaimProblem]) -> None:
         super().__init__(render_claim_problems(problems))
         self.problems = tuple(problems)
-
-
-class PolicySignatureError(ClaimsError):
-    """A policy is not signed, not wholly, or by a key that nobody here trusts."""
-
-    code = "claims.policy_signature"
-
-
-class SampleError(ClaimsError):
-    """Too few answers, or answers without what the estimate needs."""
-
-    code = "claims.sample"
-
-
-class ScoresError(ClaimsError):
-    """Scores or labels are not finite, not in range, not as many as each other, or of one kind only."""
-
-    code = "claims.scores"
-
-
-class CalibrationSettingError(ClaimsError):
-    """A level, a share or a number of rounds is outside what the method allows."""
-
-    code = "claims.calibration_setting"
-    blame = Blame.USAGE
-
-
-class JudgeUnavailableError(ClaimsError):
-    """A judge of equivalence cannot answer; no estimate is made up in its place."""
-
-    code = "claims.judge_unavailable"
-    blame = Blame.OURS
-
-
-class GuardianUnavailableError(ClaimsError):
-    """A guardian cannot answer; the gate defers."""
-
-    code = "claims.guardian_unavailable"
-    blame = Blame.OURS

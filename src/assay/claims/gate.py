@@ -18,9 +18,9 @@ from assay.claims.bundle import Claim, ClaimBundle, Decision, GateName, Recommen
 from assay.claims.estimate.estimate import Estimate, is_affirmed
 from assay.claims.evidence import CLOCK_AHEAD, check_evidence
 from assay.claims.finding import Finding, FindingCode, findings_hash, render_findings, strictest
-from assay.claims.guardian import Guardian, Suspect, examine_all
+from assay.claims.guardian import Guardian, Suspect, examine_all, is_leap, worst_report
 from assay.claims.passage import Passage
-from assay.claims.policy import ApprovalNeed, ClaimsPolicy, policy_hash
+from assay.claims.policy import ApprovalNeed, ClaimsPolicy, Mode, policy_hash
 from assay.claims.risk import approval_needs, highest_tier, recommend, recommend_share, strictest_recommendation
 from assay.claims.support import (
     Support,
@@ -41,11 +41,16 @@ _EVIDENCE_SHOWN = 2 * 1024 * 1024
 class GateRules(IntEnum):
     """Which edition of the gates' own rules decides: FIRST is that of release 0.1.0, by which old decisions replay.
 
-    SECOND adds the support check and the share of answers outside the largest meaning.
+    SECOND adds the support check and the share of answers outside the largest meaning. By THIRD a leap of tiers is a
+    caveat where people approve the bundle anyway.
     """
 
     FIRST = 1
     SECOND = 2
+    THIRD = 3
+
+
+CURRENT_RULES = GateRules.THIRD
 
 
 class Resumption(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -70,7 +75,8 @@ class GateFacts:
     who asked for an output that the node itself claims; such a one may approve it as little as the submitter may.
     `approvers` are how many people could approve as each role; a role that is not there was not looked up. `erased`
     are the hashes of evidence whose content was kept here and is gone. `seen` are hashes of evidence that another room
-    of this node holds. `passages` are by claim id: what the pointers quote.
+    of this node holds. `passages` are by claim id: what the pointers quote. `mandate` is the standing approval that
+    covers the call of this bundle: the flow has compared its limits, and uses it up in the commit of the decision.
     """
 
     now: Instant
@@ -91,7 +97,8 @@ class GateFacts:
     erased: frozenset[str] = frozenset()
     seen: frozenset[str] = frozenset()
     passages: Mapping[str, tuple[Passage, ...]] = field(default_factory=dict)
-    rules: GateRules = GateRules.SECOND
+    rules: GateRules = CURRENT_RULES
+    mandate: str | None = None
 
 
 class GateAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -193,7 +200,10 @@ def gate_security(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -
 def gate_adversarial(
     bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy, *, guardians: Sequence[Guardian]
 ) -> GateAnswer:
-    """The worst report counts; above the policy's threshold the bundle is deferred."""
+    """The worst report counts; above the policy's threshold the bundle is deferred.
+
+    A leap of tiers alone is a caveat where people approve this very bundle: they are shown it, and are asked once.
+    """
     evidence, unread = _shown_evidence(facts.contents)
     suspect = Suspect(
         bundle=bundle,
@@ -202,9 +212,13 @@ def gate_adversarial(
         tool_arguments=facts.tool_arguments,
         session=facts.session,
     )
-    worst = max(examine_all(guardians, suspect), key=lambda report: report.score)
+    worst = worst_report(examine_all(guardians, suspect), policy.threat_above)
+    assert worst is not None  # noqa: S101 - without a guardian `examine_all` has raised
     found: list[Finding] = []
-    if worst.score > policy.threat_above:
+    caveats: tuple[str, ...] = ()
+    if worst.score > policy.threat_above and is_leap(worst) and _is_for_people(bundle, facts, policy):
+        caveats = (f"tier_hopping in session: {worst.signs[0].excerpt}",)
+    elif worst.score > policy.threat_above:
         signs = ", ".join(f"{sign.kind} in {sign.where}" for sign in worst.signs[:5]) or "no sign named"
         told = f"expected a threat score of at most {policy.threat_above:g}, got {worst.score:.2f}"
         message = f"{told} from {worst.guardian}: {signs}"
@@ -212,7 +226,14 @@ def gate_adversarial(
         found.append(
             Finding(code=FindingCode.THREAT, message=message, decision=Decision.DEFER, resumable=True, about=about)
         )
-    return _answer(GateName.ADVERSARIAL, bundle, facts, policy, found, passed=f"threat score {worst.score:.2f}")
+    told = f"threat score {worst.score:.2f}"
+    return _answer(GateName.ADVERSARIAL, bundle, facts, policy, found, passed=told, caveats=caveats)
+
+
+def _is_for_people(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> bool:
+    """Whether the last gate lets the bundle pass only by approvals of its own, which a mandate does not give."""
+    is_asked = bool(approval_needs(bundle, policy.approvals)) and policy.mode is Mode.ENFORCE
+    return facts.rules >= GateRules.THIRD and is_asked and not is_mandated(bundle, facts, policy)
 
 
 def _shown_evidence(contents: Mapping[str, bytes]) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -227,9 +248,21 @@ def _shown_evidence(contents: Mapping[str, bytes]) -> tuple[dict[str, str], tupl
 
 
 def gate_human_approval(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> GateAnswer:
-    """READ_ONLY and WRITE_LIMITED pass; MODIFY once it is recorded; DELETE, PRIVILEGE and named people by approval."""
+    """READ_ONLY and WRITE_LIMITED pass; MODIFY once it is recorded; DELETE, PRIVILEGE and named people by approval.
+
+    A mandate takes the place of approvals that nobody has given yet, below PRIVILEGE; it outweighs no rejection.
+    """
     found = [*_record_findings(bundle, facts), *_approval_findings(bundle, facts, policy)]
-    return _answer(GateName.HUMAN_APPROVAL, bundle, facts, policy, found, passed="nobody else has to approve")
+    if not is_mandated(bundle, facts, policy):
+        return _answer(GateName.HUMAN_APPROVAL, bundle, facts, policy, found, passed="nobody else has to approve")
+    told = f"approved by the mandate {facts.mandate}, by nobody for this call alone"
+    return _answer(GateName.HUMAN_APPROVAL, bundle, facts, policy, found, passed=told, caveats=(told,))
+
+
+def is_mandated(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> bool:
+    """Whether the approvals of a bundle are those of a mandate."""
+    is_asked = facts.mandate is not None and highest_tier(bundle).rank < RiskTier.PRIVILEGE.rank
+    return is_asked and find_approvals(bundle, facts, policy).state is ApprovalState.WAITING
 
 
 def _answer(
@@ -395,7 +428,7 @@ def find_approvals(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) 
 
 
 def _approval_findings(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> Iterator[Finding]:
-    if not approval_needs(bundle, policy.approvals):
+    if not approval_needs(bundle, policy.approvals) or is_mandated(bundle, facts, policy):
         return
     found = find_approvals(bundle, facts, policy)
     if found.state is not ApprovalState.SATISFIED:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from assay.claims._detect import find_hits
 from assay.claims.bundle import ClaimBundle
-from assay.claims.errors import GuardianUnavailableError
+from assay.claims.errors import ClaimsError
 from assay.claims.risk import highest_tier
 from assay.identity.risk import RiskTier
 
@@ -23,6 +23,7 @@ _LEAP = 3
 # So many rises, one after the other, look like somebody trying the doors.
 _CLIMB = 3
 _HOP_SCORE = 0.75
+_TIER_HOPPING = "tier_hopping"
 # What nobody read may say anything: a person looks, unless the policy lets it pass by a higher threshold.
 _UNREAD_SCORE = 0.75
 
@@ -57,7 +58,7 @@ class Suspect(Struct, frozen=True, kw_only=True):
 
 
 class Guardian(Protocol):
-    """Answers with a score of 0 to 1, or raises `GuardianUnavailableError`; never with a guess."""
+    """Answers with a score of 0 to 1, or raises `ClaimsError.guardian_unavailable`; never with a guess."""
 
     @property
     def name(self) -> str: ...
@@ -75,6 +76,16 @@ class BuiltInGuardian:
         return ThreatReport(score=combined_score(sign.score for sign in signs), signs=signs, guardian=self.name)
 
 
+def is_leap(report: ThreatReport) -> bool:
+    """Whether a report is about the tiers of the session and nothing else."""
+    return bool(report.signs) and all(sign.kind == _TIER_HOPPING for sign in report.signs)
+
+
+def worst_report(reports: Iterable[ThreatReport], threat_above: float) -> ThreatReport | None:
+    """The report that decides: the highest score, but a leap of tiers hides no other threat above the threshold."""
+    return max(reports, key=lambda one: (one.score > threat_above and not is_leap(one), one.score), default=None)
+
+
 def combined_score(scores: Iterable[float]) -> float:
     """As if each sign were an independent reason to worry: one minus the product of what each leaves."""
     calm = 1.0
@@ -86,11 +97,13 @@ def combined_score(scores: Iterable[float]) -> float:
 def examine_all(guardians: Sequence[Guardian], suspect: Suspect) -> tuple[ThreatReport, ...]:
     """Every guardian's report; no guardian at all, or a score that is none, means that nobody looked."""
     if not guardians:
-        raise GuardianUnavailableError("expected at least one guardian, got none")
+        raise ClaimsError.guardian_unavailable("expected at least one guardian, got none")
     reports = tuple(guardian.examine(suspect) for guardian in guardians)
     for report in reports:
         if not isfinite(report.score) or not 0.0 <= report.score <= 1.0:
-            raise GuardianUnavailableError(f"expected a score of 0 to 1 from `{report.guardian}`, got {report.score!r}")
+            raise ClaimsError.guardian_unavailable(
+                f"expected a score of 0 to 1 from `{report.guardian}`, got {report.score!r}"
+            )
     return reports
 
 
@@ -143,7 +156,7 @@ def _session_signs(suspect: Suspect) -> Iterator[ThreatSign]:
     rises = sum(later > earlier for earlier, later in pairwise(path))
     if now.rank - max(ranks) >= _LEAP:
         words = f"from {suspect.session[ranks.index(max(ranks))]} to {now}"
-        yield ThreatSign(kind="tier_hopping", score=_HOP_SCORE, where="session", excerpt=words)
+        yield ThreatSign(kind=_TIER_HOPPING, score=_HOP_SCORE, where="session", excerpt=words)
     elif rises >= _CLIMB and now.rank > max(ranks):
         words = f"{rises} rises, now {now}"
-        yield ThreatSign(kind="tier_hopping", score=_HOP_SCORE, where="session", excerpt=words)
+        yield ThreatSign(kind=_TIER_HOPPING, score=_HOP_SCORE, where="session", excerpt=words)

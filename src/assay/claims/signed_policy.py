@@ -8,7 +8,7 @@ import re
 
 from msgspec import Struct
 
-from assay.claims.errors import PolicySignatureError
+from assay.claims.errors import ClaimsError
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import KeyId
 from assay.kernel.key import key_id_of
@@ -45,7 +45,7 @@ def split_signed_policy(text: str) -> SignedPolicy:
     found = _LINES.search(text)
     document = text if found is None else text[: found.start()]
     if any(line.startswith(_MARK) for line in document.splitlines()):
-        raise PolicySignatureError(f"expected one signature, as the last two lines, got `{_MARK}` elsewhere")
+        raise ClaimsError.policy_signature(f"expected one signature, as the last two lines, got `{_MARK}` elsewhere")
     if found is None:
         return SignedPolicy(document=document)
     return SignedPolicy(document=document, public_key=found.group(1), signature=found.group(2))
@@ -54,5 +54,5 @@ def split_signed_policy(text: str) -> SignedPolicy:
 def verify_signed_policy(signed: SignedPolicy) -> None:
     """Raise unless the key in it signed it; whether that key may is the caller's to ask."""
     if signed.public_key is None or signed.signature is None:
-        raise PolicySignatureError("expected a signed policy, got one without a signature")
+        raise ClaimsError.policy_signature("expected a signed policy, got one without a signature")
     verify_ed25519(bytes.fromhex(signed.public_key), policy_message(signed.document), bytes.fromhex(signed.signature))

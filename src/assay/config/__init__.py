@@ -17,7 +17,14 @@ from msgspec.structs import fields
 
 from assay.config.claims import ClaimsConfig, claims_problems
 from assay.config.delivery import DeliveryConfig, delivery_problems
-from assay.config.desk import RegistryConfig, ReviewConfig, registry_problems, review_problems
+from assay.config.desk import (
+    MandatesConfig,
+    RegistryConfig,
+    ReviewConfig,
+    mandates_problems,
+    registry_problems,
+    review_problems,
+)
 from assay.config.environment import Given, Setting, read_environment, struct_of, variables_of
 from assay.config.http import HttpConfig, http_problems
 from assay.config.identity import IdentityConfig, identity_problems
@@ -76,6 +83,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     claims: ClaimsConfig = ClaimsConfig()
     delivery: DeliveryConfig = DeliveryConfig()
     review: ReviewConfig = ReviewConfig()
+    mandates: MandatesConfig = MandatesConfig()
     registry: RegistryConfig = RegistryConfig()
     oidc: OidcConfig | None = None
 
@@ -275,7 +283,8 @@ def _problems(config: Config) -> tuple[Problem, ...]:
         *model_problems(config.models),
         *ski_problems(config.ski, has_model=has_model),
         *claims_problems(config.claims, has_model=has_model),
-        *delivery_problems(config.delivery, has_model=has_model),
+        *delivery_problems(config.delivery, tenant=config.node.tenant, has_model=has_model),
         *registry_problems(config.registry),
         *review_problems(config.review),
+        *mandates_problems(config.mandates),
     )

@@ -1,13 +1,16 @@
 """Delivery: answerers, strands, peers, webhooks, the plugin and the trainer."""
 
 import re
+from collections import Counter
 from enum import StrEnum
 
 from msgspec import Struct
 
 from assay.delivery.trigger import Comparison
-from assay.identity.problem import Problem, when
+from assay.identity.problem import Problem, parse_problems, when
+from assay.kernel.ids import parse_tenant_id
 
+_UNNAMED = re.compile("[^A-Z0-9]", re.ASCII)
 _SERVICE = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}", re.ASCII)
 _TABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
 _LONGEST_NAME = 100
@@ -56,10 +59,15 @@ class StrandConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class PeerConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Another organisation whose answers are proxied: query types name `peer:NAME` as their answerer."""
+    """Another organisation whose answers are proxied: query types name `peer:NAME` as their answerer.
+
+    `tenants` are those whose questions it is asked; without any, the node's own tenant alone. Each is asked for under
+    its own agreement and its own token.
+    """
 
     name: str
     url: str
+    tenants: tuple[str, ...] = ()
 
 
 class SubCategoriesConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -80,12 +88,14 @@ class DeliveryConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     `plugin` hears of the rules in `plugin_rules` and of no other; `plugin_url` is where one over HTTP is asked. An
     answerer or a strand of others works on `answers_at_once` questions, half of them of one caller; while it is slow,
     further ones are refused. `pair_batch` pairs are one job of training, which the `trainer` takes. `strands` are
-    checked beside the core three. Events are posted to public addresses over https, and besides to the hosts (`name`
-    or `name:port`) in `webhook_hosts`.
+    checked beside the core three. `tenants` are those whose questions the answerers answer and of whose rules the
+    plugin hears; without any, the node's own tenant alone. Events are posted to public addresses over https, and
+    besides to the hosts (`name` or `name:port`) in `webhook_hosts`.
     """
 
     service: str = "assay"
     answerers: tuple[str, ...] = ()
+    tenants: tuple[str, ...] = ()
     rca_threshold: int = 3
     rca_comparison: Comparison = Comparison.REACH
     batch_seconds: int = 0
@@ -107,7 +117,7 @@ class DeliveryConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     sweep_seconds: int = 5
 
 
-def delivery_problems(delivery: DeliveryConfig, *, has_model: bool) -> tuple[Problem, ...]:
+def delivery_problems(delivery: DeliveryConfig, *, tenant: str, has_model: bool) -> tuple[Problem, ...]:
     problems: tuple[Problem, ...] = ()
     for name, least in _LEAST_OF_DELIVERY.items():
         count: float = getattr(delivery, name)
@@ -129,11 +139,35 @@ def delivery_problems(delivery: DeliveryConfig, *, has_model: bool) -> tuple[Pro
         "delivery.plugin_url",
         "expected an address with the plugin `http`, and with no other",
     )
-    odd = [one.name for one in delivery.peers if not one.url.startswith(("http://", "https://")) or not one.name]
-    problems += when(bool(odd), "delivery.peers", f"expected a name and an http(s) url, got `{', '.join(odd)[:80]}`")
+    for name in delivery.tenants:
+        problems += parse_problems("delivery.tenants", parse_tenant_id, name)
+    problems += _peer_problems(delivery.peers, tenant)
     problems += _sub_category_problems(delivery.sub_categories)
     is_modelless = delivery.plugin is PluginName.LOCAL_MODEL and not has_model
     return problems + when(is_modelless, "delivery.plugin", "expected a model in [models.general] for `local_model`")
+
+
+def _peer_problems(peers: tuple[PeerConfig, ...], own: str) -> tuple[Problem, ...]:
+    odd = [one.name for one in peers if not one.url.startswith(("http://", "https://")) or not one.name]
+    problems = when(bool(odd), "delivery.peers", f"expected a name and an http(s) url, got `{', '.join(odd)[:80]}`")
+    for name in (name for one in peers for name in one.tenants):
+        problems += parse_problems("delivery.peers", parse_tenant_id, name)
+    asked = Counter((one.name, name) for one in peers for name in one.tenants or (own,))
+    twice = ", ".join(sorted({name for (name, _), count in asked.items() if count > 1}))
+    words = f"expected each peer once for a tenant, got `{twice[:80]}` again"
+    problems += when(bool(twice), "delivery.peers", words)
+    users: dict[str, set[str]] = {}
+    for peer, tenant in asked:
+        users.setdefault(peer_token_name(own, tenant, peer), set()).add(tenant)
+    shared = ", ".join(sorted(name for name, tenants in users.items() if len(tenants) > 1))
+    words = f"expected a token for each tenant, got one variable for two: `ASSAY_PEER_TOKEN_{shared[:80]}`"
+    return problems + when(bool(shared), "delivery.peers", words)
+
+
+def peer_token_name(own: str, tenant: str, peer: str) -> str:
+    """What follows `ASSAY_PEER_TOKEN_`: the peer, and `__` and the tenant where it is not the node's own."""
+    name = peer.upper().replace("-", "_")
+    return name if tenant == own else f"{name}__{_UNNAMED.sub('_', tenant.upper())}"
 
 
 def _sub_category_problems(listed: SubCategoriesConfig) -> tuple[Problem, ...]:

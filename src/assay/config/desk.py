@@ -1,4 +1,4 @@
-"""The review desk, and whom the registry hears."""
+"""The review desk, standing approvals, and whom the registry hears."""
 
 from msgspec import Struct
 
@@ -34,6 +34,24 @@ class ReviewConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     escalate_persons: tuple[str, ...] = ()
     grace_seconds: dict[str, int] = {}
     bulk_grace_seconds: int = 10
+
+
+class MandatesConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Standing approvals. One person may sign a mandate for up to `single_count` calls, up to `single_days` days and a
+    budget of up to `single_budget`; a mandate beyond any of these needs two people.
+    """
+
+    single_count: int = 20
+    single_days: int = 31
+    single_budget: int = 100
+
+
+def mandates_problems(mandates: MandatesConfig) -> tuple[Problem, ...]:
+    problems: tuple[Problem, ...] = ()
+    for name in ("single_count", "single_days", "single_budget"):
+        number: int = getattr(mandates, name)
+        problems += when(number < 0, f"mandates.{name}", f"expected 0 or more, got {number}")
+    return problems
 
 
 def review_problems(review: ReviewConfig) -> tuple[Problem, ...]:

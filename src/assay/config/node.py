@@ -7,7 +7,14 @@ from assay.kernel.digest import parse_digest
 from assay.kernel.ids import parse_key_id, parse_tenant_id
 from assay.kernel.key import parse_anchor, parse_public_key
 
-_ROUNDS = ("checkpoint_seconds", "review_sweep_seconds", "score_seconds", "compile_seconds", "truth_sweep_seconds")
+_ROUNDS = (
+    "checkpoint_seconds",
+    "review_sweep_seconds",
+    "score_seconds",
+    "compile_seconds",
+    "truth_sweep_seconds",
+    "sample_seconds",
+)
 
 
 class NodeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -16,8 +23,8 @@ class NodeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `founder` is the id of the key that `assay init` made first: what it vouches for is the node's own.
     A running server signs one every `checkpoint_seconds` when there are new entries, settles overdue tickets every
     `review_sweep_seconds`, has machines judge new observations every `score_seconds`, compiles keys with new records
-    every `compile_seconds`, and those whose window or validity ended every `truth_sweep_seconds`; 0 means only when
-    asked.
+    every `compile_seconds`, those whose window or validity ended every `truth_sweep_seconds`, and compares some
+    rows of every table with the ledger every `sample_seconds`; 0 means only when asked.
     `judge` is the hash of the weights that judge until people put others into use; `assay init` writes that of those
     which are shipped, so that a file which comes into their place later, with whatever card, is refused.
     """
@@ -31,6 +38,7 @@ class NodeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     score_seconds: int = 5
     compile_seconds: int = 10
     truth_sweep_seconds: int = 60
+    sample_seconds: int = 300
 
 
 class DatabaseConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -14,7 +14,7 @@ from assay.delivery._conform_facts import (
 )
 from assay.delivery._conform_minimum import annotation_of
 from assay.delivery._read import read_object, shape
-from assay.delivery.errors import DeliveryError, InvalidPluginReplyError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.level import Level
 from assay.delivery.plugin import Category, PluginRequest, parse_reply
 from assay.delivery.sense import StandardEvent, parse_event
@@ -97,7 +97,7 @@ def _plugin(request: bytes | None, reply: bytes | None) -> Finding:
     if request is None or reply is None:
         return outcome(False, rule, where, "expected a request to a plugin and its reply, got none")
     try:
-        asked = shape(read_object(request, InvalidPluginReplyError), PluginRequest, InvalidPluginReplyError)
+        asked = shape(read_object(request, DeliveryError.plugin_reply), PluginRequest, DeliveryError.plugin_reply)
         parse_reply(reply, asked)
     except DeliveryError as error:
         return outcome(False, rule, where, str(error)[:300])

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.delivery.errors import DeliveryError, MemberProblem
-from assay.kernel.errors import JsonError
+from assay.kernel.errors import Code, JsonError
 from assay.kernel.json_text import BODY_DEPTH, JsonValue, Limits, parse_json
 
 _Shape = TypeVar("_Shape", bound=Struct)
@@ -20,7 +20,7 @@ _LIMITS = Limits(max_bytes=1 << 20, max_depth=BODY_DEPTH)
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
-def read_object(content: bytes | str, error: type[DeliveryError]) -> dict[str, JsonValue]:
+def read_object(content: bytes | str, error: Code | type[DeliveryError]) -> dict[str, JsonValue]:
     try:
         value = parse_json(content, limits=_LIMITS)
     except JsonError as refusal:
@@ -30,7 +30,7 @@ def read_object(content: bytes | str, error: type[DeliveryError]) -> dict[str, J
     return value
 
 
-def shape(fields: JsonValue, kind: type[_Shape], error: type[DeliveryError]) -> _Shape:
+def shape(fields: JsonValue, kind: type[_Shape], error: Code | type[DeliveryError]) -> _Shape:
     """The fields as this type; unknown members, other types and missing members are refused, all of them at once."""
     try:
         return msgspec.convert(fields, kind)

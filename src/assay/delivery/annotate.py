@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from assay.delivery._read import is_text
 from assay.delivery._wording import disclose, held_text, lowered_text, once_withheld_text, withheld_text
-from assay.delivery.errors import InvalidAnnotationError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.level import Assessment, Level, LevelCap, assess, is_below, rank_of
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.strand import CORE_REGISTRY, KNOWLEDGE, StrandId, StrandRegistry, StrandReport
@@ -146,7 +146,7 @@ def annotate(facts: AnswerFacts, strands: StrandReport, *, registry: StrandRegis
     """Mark an answer; refuses one that names no rule, since its outcome could be led back to nothing."""
     _require_rules(facts)
     if len(strands.results) != len(registry.types):
-        raise InvalidAnnotationError(f"expected {len(registry.types)} strands settled, got {len(strands.results)}")
+        raise DeliveryError.annotation(f"expected {len(registry.types)} strands settled, got {len(strands.results)}")
     present, missing = strands.present, strands.missing
     own = assess(present, registry.ids(), slm=facts.slm is not None)
     weakest = _lowering(own, facts.components)
@@ -199,7 +199,7 @@ def deliver(output: JsonValue, annotation: Annotation, *, floor: int, was_withhe
     what is delivered, not this one: withholding changes it, and drops a signature.
     """
     if type(floor) is not int or not 0 <= floor <= _HIGHEST_FLOOR:
-        raise InvalidAnnotationError(f"expected a floor of 0 to {_HIGHEST_FLOOR}, got `{str(floor)[:80]}`")
+        raise DeliveryError.annotation(f"expected a floor of 0 to {_HIGHEST_FLOOR}, got `{str(floor)[:80]}`")
     gate, computed = annotation.gate, annotation.authenticity_level
     if is_below(computed, floor):
         return _body(
@@ -251,14 +251,14 @@ def seal_annotation(annotation: Annotation, *, key_id: KeyId, sign: Callable[[by
 
 def _require_rules(facts: AnswerFacts) -> None:
     if not facts.rules:
-        raise InvalidAnnotationError(f"expected the rules behind answer `{facts.answer_id[:80]}`, got none")
+        raise DeliveryError.annotation(f"expected the rules behind answer `{facts.answer_id[:80]}`, got none")
     if facts.slm is None:
         return
     if not is_text(facts.slm.plugin_id, _LONGEST_PLUGIN):
-        raise InvalidAnnotationError(f"expected a plugin's id of 1 to {_LONGEST_PLUGIN} printable characters")
+        raise DeliveryError.annotation(f"expected a plugin's id of 1 to {_LONGEST_PLUGIN} printable characters")
     named = {ref.rule_id for ref in facts.rules}
     if not facts.slm.rules_applied or not named.issuperset(facts.slm.rules_applied):
-        raise InvalidAnnotationError(f"expected plugin `{facts.slm.plugin_id[:80]}` to name rules of the answer")
+        raise DeliveryError.annotation(f"expected plugin `{facts.slm.plugin_id[:80]}` to name rules of the answer")
 
 
 def _lowered(components: tuple[ComponentLevel, ...]) -> list[str]:

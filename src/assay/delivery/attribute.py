@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from assay.delivery.annotate import Annotation
-from assay.delivery.errors import OutcomeAnswerError, OutcomeConflictError
+from assay.delivery.errors import DeliveryError, OutcomeConflictError
 from assay.delivery.level import Level
 from assay.delivery.outcome import Signal
 from assay.kernel.instant import render_instant
@@ -23,15 +23,19 @@ def verify_attribution(signal: Signal, annotation: Annotation, *, withheld: bool
     """
     foreign = set(signal.rule_ids) - {ref.rule_id for ref in annotation.rules}
     if foreign:
-        raise OutcomeAnswerError(f"expected rules behind the answer, got `{', '.join(sorted(foreign))[:200]}`")
+        raise DeliveryError.outcome_answer(
+            f"expected rules behind the answer, got `{', '.join(sorted(foreign))[:200]}`"
+        )
     levels = {annotation.authenticity_level, *((Level.UNVERIFIED,) if withheld else ())}
     if signal.authenticity_level not in levels:
         told = " or ".join(sorted(levels))
-        raise OutcomeAnswerError(f"expected level {told} of the answer, got {signal.authenticity_level}")
+        raise DeliveryError.outcome_answer(f"expected level {told} of the answer, got {signal.authenticity_level}")
     _verify_strands(signal, annotation)
     if signal.occurred_at < annotation.answered_at - _MAX_SKEW:
         told = render_instant(annotation.answered_at)
-        raise OutcomeAnswerError(f"expected an outcome after {told}, got {render_instant(signal.occurred_at)}")
+        raise DeliveryError.outcome_answer(
+            f"expected an outcome after {told}, got {render_instant(signal.occurred_at)}"
+        )
 
 
 def find_same(signal: Signal, known: Iterable[Signal]) -> Signal | None:
@@ -51,4 +55,4 @@ def _verify_strands(signal: Signal, annotation: Annotation) -> None:
     present, missing = set(annotation.strands_present), set(annotation.strands_missing)
     if set(signal.strands_available) != present or not missing.issuperset(signal.strand_missing):
         expected, got = ", ".join(sorted(present)), ", ".join(sorted(signal.strands_available))
-        raise OutcomeAnswerError(f"expected the strands of the answer, `{expected}`, got `{got[:200]}`")
+        raise DeliveryError.outcome_answer(f"expected the strands of the answer, `{expected}`, got `{got[:200]}`")

@@ -10,7 +10,7 @@ import msgspec
 
 from assay.delivery._read import read_object
 from assay.delivery.annotate import Annotation
-from assay.delivery.errors import InvalidOutcomeError
+from assay.delivery.errors import DeliveryError
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.json_text import JsonValue
 
@@ -24,7 +24,7 @@ def find_incomplete(content: bytes) -> dict[str, JsonValue] | None:
     # Most signals name no answer, and are read but once.
     if b"answer_id" not in content:
         return None
-    told = read_object(content, InvalidOutcomeError)
+    told = read_object(content, DeliveryError.outcome)
     is_whole = told.keys() >= _NEEDED and names_rules(told) and not _TYPE_NAMES.isdisjoint(told)
     return told if isinstance(told.get("answer_id"), str) and not is_whole else None
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from msgspec import UNSET, Struct, UnsetType
 
 from assay.delivery._read import is_text, read_object, shape
-from assay.delivery.errors import ConcluderError, InvalidConclusionError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.plugin import Category
 from assay.delivery.rule import RuleRef
 from assay.delivery.workitem import WorkItem
@@ -58,19 +58,19 @@ def parse_conclusion(
 
     Only category C says that the rule is wrong: it carries the corrected text, and the others none.
     """
-    found = shape(read_object(body, InvalidConclusionError), Siddhanta, InvalidConclusionError)
+    found = shape(read_object(body, DeliveryError.conclusion), Siddhanta, DeliveryError.conclusion)
     category = found.failure_category
     if choice != CHOICES[category]:
-        raise InvalidConclusionError(
+        raise DeliveryError.conclusion(
             f"expected choice `{CHOICES[category]}` for category {category}, got `{choice[:80]}`"
         )
     if not is_text(found.siddhanta, _LONGEST_TEXT):
-        raise InvalidConclusionError(f"expected a `siddhanta` of 1 to {_LONGEST_TEXT} printable characters")
+        raise DeliveryError.conclusion(f"expected a `siddhanta` of 1 to {_LONGEST_TEXT} printable characters")
     corrected = found.corrected_rule
     if (category is Category.RULE) != (corrected is not UNSET):
-        raise InvalidConclusionError("expected `corrected_rule` with category C, and with no other")
+        raise DeliveryError.conclusion("expected `corrected_rule` with category C, and with no other")
     if corrected is not UNSET and not is_text(corrected, _LONGEST_TEXT):
-        raise InvalidConclusionError(f"expected a `corrected_rule` of 1 to {_LONGEST_TEXT} printable characters")
+        raise DeliveryError.conclusion(f"expected a `corrected_rule` of 1 to {_LONGEST_TEXT} printable characters")
     _require_sub_category(found, sub_categories)
     return found
 
@@ -85,11 +85,11 @@ def conclude(
 ) -> Conclusion:
     """Close an item. Refuses everyone but an active person with the role; there is no other way to close one."""
     if by is None:
-        raise ConcluderError("expected an authenticated person, got nobody")
+        raise DeliveryError.concluder("expected an authenticated person, got nobody")
     if not by.is_person() or not by.is_active(at) or not has_role(by, _MAY_CONCLUDE):
-        raise ConcluderError(f"expected an active person who may conclude, got {by.kind} `{by.id}`")
+        raise DeliveryError.concluder(f"expected an active person who may conclude, got {by.kind} `{by.id}`")
     if at < item.opened_at:
-        raise InvalidConclusionError(f"expected {render_instant(item.opened_at)} or later, got {render_instant(at)}")
+        raise DeliveryError.conclusion(f"expected {render_instant(item.opened_at)} or later, got {render_instant(at)}")
     return Conclusion(
         item_id=item.item_id,
         rule=item.rule,
@@ -109,6 +109,6 @@ def _require_sub_category(found: Siddhanta, known: Mapping[Category, Collection[
     if name is UNSET:
         return
     if not is_text(name, _LONGEST_NAME):
-        raise InvalidConclusionError(f"expected a `sub_category` of 1 to {_LONGEST_NAME} printable characters")
+        raise DeliveryError.conclusion(f"expected a `sub_category` of 1 to {_LONGEST_NAME} printable characters")
     if known is not None and name not in known.get(found.failure_category, ()):
-        raise InvalidConclusionError(f"category {found.failure_category} has no sub-category `{name[:80]}`")
+        raise DeliveryError.conclusion(f"category {found.failure_category} has no sub-category `{name[:80]}`")

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from assay.delivery._read import read_object, shape
 from assay.delivery.annotate import AnnotationSignature, ComponentLevel, annotation_message
-from assay.delivery.errors import InvalidAnnotationError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.level import Level, assess, rank_of, read_level
 from assay.delivery.strand import CORE, StrandId, is_private, is_strand_id
 from assay.kernel.canonical import canonical_digest
@@ -90,10 +90,10 @@ def open_annotation(fields: Mapping[str, Any]) -> Claim:
 
 def read_state(content: bytes | str) -> ProducerState:
     """Only what is needed here; a STATE that declares no strands supports none."""
-    fields = read_object(content, InvalidAnnotationError)
+    fields = read_object(content, DeliveryError.annotation)
     service = fields.get("service")
     if not isinstance(service, str):
-        raise InvalidAnnotationError("expected a STATE with `service`")
+        raise DeliveryError.annotation("expected a STATE with `service`")
     return ProducerState(
         service=service, strands_supported=tuple(map(StrandId, _texts(fields.get("strands_supported"))))
     )
@@ -154,14 +154,14 @@ def check_seal(fields: Mapping[str, Any], output: JsonValue, *, keys: Collection
 
 def _verify_seal(fields: dict[str, Any], *, keys: Collection[bytes], question_hash: Digest) -> None:
     """Raise unless one of these keys signed it for this question; a key in the document itself vouches for nothing."""
-    signature = shape(fields, _Sealed, InvalidAnnotationError).signature
+    signature = shape(fields, _Sealed, DeliveryError.annotation).signature
     public = {key_id_of(key): key for key in keys}.get(signature.key_id)
     if public is None:
-        raise InvalidAnnotationError(f"expected a known key, got `{signature.key_id[:80]}`")
+        raise DeliveryError.annotation(f"expected a known key, got `{signature.key_id[:80]}`")
     verify_ed25519(public, annotation_message(fields), parse_signature_hex(signature.value_hex))
     if fields.get("question_hash") != question_hash:
         got = str(fields.get("question_hash", "none"))[:80]
-        raise InvalidAnnotationError(f"expected the answer to question {question_hash}, got {got}")
+        raise DeliveryError.annotation(f"expected the answer to question {question_hash}, got {got}")
 
 
 def _unbound(fields: Mapping[str, Any], output_hash: Digest | None, asked: Asking) -> str | None:

@@ -23,7 +23,7 @@ from assay.delivery.consume import (
     missing_of,
     open_annotation,
 )
-from assay.delivery.errors import FederationError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.level import Level
 from assay.delivery.outcome import Signal
 from assay.delivery.rule import RuleId, parse_rule_id
@@ -53,16 +53,16 @@ class Agreement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if not self.peer.strip() or len(self.peer) > _LONGEST_PEER or not self.peer.isprintable():
-            raise FederationError(f"expected a peer of 1 to {_LONGEST_PEER} printable characters")
+            raise DeliveryError.federation(f"expected a peer of 1 to {_LONGEST_PEER} printable characters")
         theirs = [parse_rule_id(one) for one, _ in self.rules]
         for _, ours in self.rules:
             parse_rule_id(ours)
         if theirs != sorted(set(theirs)):
-            raise FederationError(f"expected the rules of `{self.peer}` sorted and each once")
+            raise DeliveryError.federation(f"expected the rules of `{self.peer}` sorted and each once")
         if not all(map(is_private, self.strands)):
-            raise FederationError("expected `x-` strands alone: registered ones need no agreement")
+            raise DeliveryError.federation("expected `x-` strands alone: registered ones need no agreement")
         if len(set(self.keys)) != len(self.keys) or len(self.keys) > _MOST_KEYS:
-            raise FederationError(f"expected at most {_MOST_KEYS} keys of `{self.peer}`, each once")
+            raise DeliveryError.federation(f"expected at most {_MOST_KEYS} keys of `{self.peer}`, each once")
         for key in self.keys:
             _verify_key(key)
 
@@ -93,7 +93,7 @@ class Translation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 def parse_agreement(content: bytes | str) -> Agreement:
     """Read strictly; rules are pairs of theirs and ours."""
-    return shape(read_object(content, FederationError), Agreement, FederationError)
+    return shape(read_object(content, DeliveryError.federation), Agreement, DeliveryError.federation)
 
 
 def add_keys(agreement: Agreement, public_keys: Iterable[bytes]) -> Agreement:
@@ -156,8 +156,8 @@ def report_for_peer(report: StrandReport, registry: StrandRegistry) -> StrandRep
 
 def _verify_key(text: str) -> None:
     if _HEX.fullmatch(text) is None:
-        raise FederationError(f"expected a public key as 64 lower-case hex digits, got `{text[:80]}`")
+        raise DeliveryError.federation(f"expected a public key as 64 lower-case hex digits, got `{text[:80]}`")
     try:
         load_public_key(bytes.fromhex(text))
     except Error as error:
-        raise FederationError(f"expected an Ed25519 public key, got `{text}`: {error}") from error
+        raise DeliveryError.federation(f"expected an Ed25519 public key, got `{text}`: {error}") from error

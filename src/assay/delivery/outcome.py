@@ -15,13 +15,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from assay.delivery._read import is_text, read_object, shape
-from assay.delivery.errors import (
-    InvalidLevelError,
-    InvalidOutcomeError,
-    InvalidRuleVersionError,
-    OutcomeConflictError,
-    OutcomeSourceError,
-)
+from assay.delivery.errors import DeliveryError, InvalidLevelError, InvalidRuleVersionError, OutcomeConflictError
 from assay.delivery.level import Level, parse_level
 from assay.delivery.plain import plain_bytes
 from assay.delivery.rule import RuleId, parse_rule_id
@@ -127,10 +121,10 @@ def parse_outcome(
     content: bytes | str, *, sender: PrincipalId, at: Instant, idempotency_key: str | None = None
 ) -> Signal:
     """Read strictly what an authenticated sender posted; `rca_triggered` is read and ignored (it is ours to set)."""
-    fields = _find_plain(content) or read_object(content, InvalidOutcomeError)
-    wire = shape(fields, _Wire, InvalidOutcomeError)
+    fields = _find_plain(content) or read_object(content, DeliveryError.outcome)
+    wire = shape(fields, _Wire, DeliveryError.outcome)
     if wire.signal_type is UNSET and wire.type is UNSET and wire.event is UNSET:
-        raise InvalidOutcomeError("expected `signal_type` `phala`, got nothing")
+        raise DeliveryError.outcome("expected `signal_type` `phala`, got nothing")
     try:
         told = {name: value for name, value in fields.items() if name not in _IGNORED}
         # What has this shape has texts, truths and lists of texts, and no number.
@@ -138,9 +132,9 @@ def parse_outcome(
         occurred_at = parse_foreign_instant(wire.timestamp)
         level = parse_level(wire.authenticity_level)
     except (CanonicalError, TypeFormError, InvalidLevelError) as error:
-        raise InvalidOutcomeError(str(error)) from error
+        raise DeliveryError.outcome(str(error)) from error
     if occurred_at > at + _MAX_SKEW:
-        raise InvalidOutcomeError(f"expected a time until {render_instant(at)}, got `{wire.timestamp[:80]}`")
+        raise DeliveryError.outcome(f"expected a time until {render_instant(at)}, got `{wire.timestamp[:80]}`")
     _require_texts(wire, idempotency_key)
     return Signal(
         signal_id=_signal_id(sender, idempotency_key, content_hash),
@@ -167,7 +161,7 @@ def verify_reporter(signal: Signal, grants: Iterable[ReporterGrant]) -> None:
     own = [grant for grant in grants if grant.principal_id == signal.sender]
     foreign = [rule for rule in signal.rule_ids if not any(grant.covers(rule) for grant in own)]
     if foreign:
-        raise OutcomeSourceError(f"`{signal.sender}` may not report outcomes of `{', '.join(foreign)[:200]}`")
+        raise DeliveryError.outcome_source(f"`{signal.sender}` may not report outcomes of `{', '.join(foreign)[:200]}`")
 
 
 def verify_same(known: Signal, again: Signal) -> None:
@@ -227,15 +221,15 @@ def _rule_ids(wire: _Wire) -> tuple[RuleId, ...]:
     """`rule_id`, `rule_ids`, or both, where the one must be among the many; a rule named twice counts once."""
     many = () if wire.rule_ids is UNSET else wire.rule_ids
     if wire.rule_ids is not UNSET and not 1 <= len(many) <= _MOST_RULES:
-        raise InvalidOutcomeError(f"expected 1 to {_MOST_RULES} `rule_ids`, got {len(many)}")
+        raise DeliveryError.outcome(f"expected 1 to {_MOST_RULES} `rule_ids`, got {len(many)}")
     if wire.rule_id is UNSET and not many:
-        raise InvalidOutcomeError("expected `rule_id` or `rule_ids`, got neither")
+        raise DeliveryError.outcome("expected `rule_id` or `rule_ids`, got neither")
     if wire.rule_id is not UNSET and many and wire.rule_id not in many:
-        raise InvalidOutcomeError(f"expected `rule_id` among `rule_ids`, got `{wire.rule_id[:80]}`")
+        raise DeliveryError.outcome(f"expected `rule_id` among `rule_ids`, got `{wire.rule_id[:80]}`")
     try:
         return tuple(dict.fromkeys(map(parse_rule_id, many or (str(wire.rule_id),))))
     except InvalidRuleVersionError as error:
-        raise InvalidOutcomeError(str(error)) from error
+        raise DeliveryError.outcome(str(error)) from error
 
 
 def _require_texts(wire: _Wire, idempotency_key: str | None) -> None:
@@ -247,16 +241,16 @@ def _require_texts(wire: _Wire, idempotency_key: str | None) -> None:
         ("idempotency_key", idempotency_key),
     ):
         if text is not UNSET and text is not None and not _is_name(text):
-            raise InvalidOutcomeError(f"expected `{name}` of 1 to {_LONGEST_NAME} printable characters")
+            raise DeliveryError.outcome(f"expected `{name}` of 1 to {_LONGEST_NAME} printable characters")
     context = _context(wire)
     if context is not None and not is_text(context, _LONGEST_CONTEXT):
-        raise InvalidOutcomeError(f"expected `query_context` of at most {_LONGEST_CONTEXT} printable characters")
+        raise DeliveryError.outcome(f"expected `query_context` of at most {_LONGEST_CONTEXT} printable characters")
     strands = (*wire.strands_available, *wire.strand_missing)
     if len(strands) > MOST_STRANDS or not all(map(_is_name, strands)):
-        raise InvalidOutcomeError(f"expected at most {MOST_STRANDS} strand type ids")
+        raise DeliveryError.outcome(f"expected at most {MOST_STRANDS} strand type ids")
     both = set(wire.strands_available).intersection(wire.strand_missing)
     if both:
-        raise InvalidOutcomeError(f"expected a strand available or missing, got both for `{', '.join(sorted(both))}`")
+        raise DeliveryError.outcome(f"expected a strand available or missing, got both for `{', '.join(sorted(both))}`")
 
 
 def _is_name(text: str) -> bool:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from assay.delivery.conclude import Conclusion
-from assay.delivery.errors import InvalidPairError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.plugin import Category, PluginSignal, PurvaPaksha
 from assay.delivery.rule import RuleId
 from assay.delivery.workitem import WorkItem, plugin_request
@@ -58,7 +58,7 @@ class TrainingPair(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 def capture_pair(item: WorkItem, conclusion: Conclusion) -> TrainingPair:
     """The pair of an item and its conclusion; refuses a conclusion of something else."""
     if (conclusion.item_id, conclusion.rule) != (item.item_id, item.rule):
-        raise InvalidPairError(f"expected the conclusion of `{item.item_id}`, got one of `{conclusion.item_id}`")
+        raise DeliveryError.pair(f"expected the conclusion of `{item.item_id}`, got one of `{conclusion.item_id}`")
     learned = PairInput(
         query=item.judged,
         original_response=item.original_response,
@@ -83,7 +83,7 @@ def capture_pair(item: WorkItem, conclusion: Conclusion) -> TrainingPair:
 def next_batch(waiting: Sequence[TrainingPair], *, size: int = DEFAULT_BATCH) -> tuple[TrainingPair, ...] | None:
     """The oldest `size` pairs; None while fewer than that are waiting."""
     if size < 1:
-        raise InvalidPairError(f"expected a batch of at least 1 pair, got {size}")
+        raise DeliveryError.pair(f"expected a batch of at least 1 pair, got {size}")
     return tuple(waiting[:size]) if len(waiting) >= size else None
 
 

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.delivery._read import is_text, read_object, shape
-from assay.delivery.errors import InvalidPluginReplyError, PluginScopeError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.outcome import Outcome
 from assay.delivery.rule import RuleId
 
@@ -89,22 +89,24 @@ class Plugin(Protocol):
 def ask_plugin(card: PluginCard, request: PluginRequest) -> PluginRequest:
     """The request, if the plugin may hear of its rule; else it is refused before anything is sent."""
     if request.rule_id not in card.rule_ids:
-        raise PluginScopeError(f"plugin `{card.plugin_id[:80]}` is not scoped to rule `{request.rule_id}`")
+        raise DeliveryError.plugin_scope(f"plugin `{card.plugin_id[:80]}` is not scoped to rule `{request.rule_id}`")
     return request
 
 
 def parse_reply(content: bytes | str, request: PluginRequest) -> PurvaPaksha:
     """Read strictly; a reply about another rule than the one asked about is refused."""
-    reply = shape(read_object(content, InvalidPluginReplyError), PluginReply, InvalidPluginReplyError)
+    reply = shape(read_object(content, DeliveryError.plugin_reply), PluginReply, DeliveryError.plugin_reply)
     if reply.rule_id != request.rule_id:
-        raise PluginScopeError(f"expected a reply about `{request.rule_id}`, got one about `{reply.rule_id[:80]}`")
+        raise DeliveryError.plugin_scope(
+            f"expected a reply about `{request.rule_id}`, got one about `{reply.rule_id[:80]}`"
+        )
     thought = reply.purva_paksha
     if not 0 <= thought.confidence <= 1:
-        raise InvalidPluginReplyError(f"expected a confidence of 0 to 1, got {thought.confidence:g}")
+        raise DeliveryError.plugin_reply(f"expected a confidence of 0 to 1, got {thought.confidence:g}")
     # A correction may be left empty: in categories A and B the rule is right as it is.
     for text in (thought.hypothesis, thought.proposed_correction or "none"):
         if not is_text(text, _LONGEST_TEXT):
-            raise InvalidPluginReplyError(f"expected texts of at most {_LONGEST_TEXT} printable characters")
+            raise DeliveryError.plugin_reply(f"expected texts of at most {_LONGEST_TEXT} printable characters")
     return thought
 
 

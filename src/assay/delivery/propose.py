@@ -9,7 +9,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from assay.delivery.conclude import Conclusion
-from assay.delivery.errors import InvalidProposalError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.plugin import Category
 from assay.delivery.rule import (
     Certification,
@@ -66,13 +66,13 @@ def propose_correction(conclusion: Conclusion, registry: RuleRegistry) -> Propos
     if conclusion.failure_category is not Category.RULE:
         return None
     if conclusion.corrected_rule is None:
-        raise InvalidProposalError(f"expected a corrected text of `{conclusion.rule.rule_id}`, got none")
+        raise DeliveryError.proposal(f"expected a corrected text of `{conclusion.rule.rule_id}`, got none")
     latest = registry.get(conclusion.rule.rule_id).latest
     content_hash = digest_of(conclusion.corrected_rule.encode())
     if content_hash == latest.content_hash and conclusion.rule.version < latest.version:
         return None
     if content_hash == latest.content_hash:
-        raise InvalidProposalError(f"the corrected text of `{latest.rule_id}` is the text in force")
+        raise DeliveryError.proposal(f"the corrected text of `{latest.rule_id}` is the text in force")
     return Proposal(
         rule_id=latest.rule_id,
         base_version=latest.version,
@@ -97,10 +97,10 @@ def accept_proposal(
 ) -> tuple[RuleVersion, Certification]:
     """The new version of a text rule, certified by the person who accepted it, who is never the one who proposed it."""
     if proposal.route is not ProposalRoute.REGISTRY_VERSION:
-        raise InvalidProposalError(f"`{proposal.rule_id}` is corrected in its source, by {proposal.route}")
+        raise DeliveryError.proposal(f"`{proposal.rule_id}` is corrected in its source, by {proposal.route}")
     latest = registry.get(proposal.rule_id).latest
     if latest.version != proposal.base_version:
-        raise InvalidProposalError(f"expected version {proposal.base_version} in force, got {latest.version}")
+        raise DeliveryError.proposal(f"expected version {proposal.base_version} in force, got {latest.version}")
     version = next_version(
         registry,
         proposal.rule_id,
@@ -113,6 +113,6 @@ def accept_proposal(
         by=proposal.proposed_by,
     )
     if version is None or digest_of(proposal.content.encode()) != proposal.content_hash:
-        raise InvalidProposalError(f"the proposal for `{proposal.rule_id}` does not hold the text of its hash")
+        raise DeliveryError.proposal(f"the proposal for `{proposal.rule_id}` does not hold the text of its hash")
     after = fold_rules([version], registry)
     return version, certify(after, proposal.rule_id, seen=seen, by=by, at=at, ticket_id=ticket_id)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from assay.delivery.errors import InvalidAnnotationError, InvalidQueryTypeError, UnknownQueryTypeError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.level import Level, rank_of
 from assay.delivery.rule import RuleId, parse_rule_id
 from assay.identity.risk import RiskTier
@@ -44,14 +44,14 @@ class QueryType(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         for name, text in (("slug", self.slug), ("domain", self.domain)):
             if len(text) > _LONGEST_SLUG or _SLUG.fullmatch(text) is None:
-                raise InvalidQueryTypeError(f"expected a {name} `{_SLUG.pattern}`, got `{text[:80]}`")
+                raise DeliveryError.query_type(f"expected a {name} `{_SLUG.pattern}`, got `{text[:80]}`")
         for name, text in (("description", self.description), ("answerer", self.answerer)):
             if not text.strip() or len(text) > _LONGEST_TEXT or not text.isprintable():
-                raise InvalidQueryTypeError(f"expected `{name}` of 1 to {_LONGEST_TEXT} printable characters")
+                raise DeliveryError.query_type(f"expected `{name}` of 1 to {_LONGEST_TEXT} printable characters")
         if type(self.version) is not int or self.version < 1:
-            raise InvalidQueryTypeError(f"expected a version from 1, got `{str(self.version)[:80]}`")
+            raise DeliveryError.query_type(f"expected a version from 1, got `{str(self.version)[:80]}`")
         if len(set(map(parse_rule_id, self.rules))) != len(self.rules):
-            raise InvalidQueryTypeError(f"expected each rule of `{self.slug}` once")
+            raise DeliveryError.query_type(f"expected each rule of `{self.slug}` once")
 
 
 class QueryRegistry(Struct, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ class QueryRegistry(Struct, frozen=True, kw_only=True):
     def get(self, slug: str) -> QueryType:
         found = self.types.get(slug)
         if found is None:
-            raise UnknownQueryTypeError(f"the registry knows no query type `{slug[:80]}`")
+            raise DeliveryError.unknown_query_type(f"the registry knows no query type `{slug[:80]}`")
         return found
 
     def can_answer(self) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ def fold_queries(versions: Iterable[QueryType]) -> QueryRegistry:
         known = types.get(one.slug)
         expected = 1 if known is None else known.version + 1
         if one.version != expected:
-            raise InvalidQueryTypeError(f"expected version {expected} of `{one.slug}`, got {one.version}")
+            raise DeliveryError.query_type(f"expected version {expected} of `{one.slug}`, got {one.version}")
         types[one.slug] = one
     return QueryRegistry(types=MappingProxyType(types))
 
@@ -103,5 +103,5 @@ def rules_behind(query_type: QueryType, named: Iterable[RuleId]) -> tuple[RuleId
     """The rules to record with an answer: those it names, else those its type declares; never none (PRAMANA 11)."""
     found = tuple(dict.fromkeys(named)) or query_type.rules
     if not found:
-        raise InvalidAnnotationError(f"the answer to `{query_type.slug}` names no rule, and its type declares none")
+        raise DeliveryError.annotation(f"the answer to `{query_type.slug}` names no rule, and its type declares none")
     return found

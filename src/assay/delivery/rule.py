@@ -14,13 +14,7 @@ from typing import NewType
 
 from msgspec import Struct
 
-from assay.delivery.errors import (
-    CertificationError,
-    InvalidRuleVersionError,
-    RuleAuthorError,
-    RuleOrderError,
-    UnknownRuleError,
-)
+from assay.delivery.errors import DeliveryError, InvalidRuleVersionError
 from assay.identity.authorise import has_role
 from assay.identity.principal import BuiltInRole, Principal
 from assay.identity.problem import shortened
@@ -127,7 +121,7 @@ class RuleRegistry(Struct, frozen=True, kw_only=True):
     def get(self, rule_id: RuleId) -> RegisteredRule:
         rule = self.rules.get(rule_id)
         if rule is None:
-            raise UnknownRuleError(f"the registry knows no rule `{rule_id[:80]}`")
+            raise DeliveryError.unknown_rule(f"the registry knows no rule `{rule_id[:80]}`")
         return rule
 
     def authority(self) -> dict[RuleId, tuple[str, ...]]:
@@ -161,14 +155,14 @@ def cite(registry: RuleRegistry, named: Iterable[RuleId], declared: Iterable[Rul
     unknown = tuple(rule_id for rule_id in unique if rule_id not in registry.rules)
     behind = known or [rule_id for rule_id in dict.fromkeys(declared) if rule_id in registry.rules]
     if unknown and not behind:
-        raise UnknownRuleError(f"the registry knows no rule `{unknown[0][:80]}`")
+        raise DeliveryError.unknown_rule(f"the registry knows no rule `{unknown[0][:80]}`")
     return Citation(rules=tuple(registry.rules[rule_id].ref for rule_id in behind), unknown=unknown)
 
 
 def verify_author(by: Principal, *, at: Instant) -> None:
     """Raise unless this principal may add versions (PRAMANA 14.3); a plugin or an answerer never holds such a role."""
     if not by.is_active(at) or not has_role(by, _MAY_RECORD):
-        raise RuleAuthorError(f"expected a principal who may record rules, got {by.kind} `{by.id}`")
+        raise DeliveryError.rule_author(f"expected a principal who may record rules, got {by.kind} `{by.id}`")
 
 
 def next_version(
@@ -216,11 +210,13 @@ def certify(
     """A person certifies the version in force, of which they saw the hash; nobody certifies what they recorded."""
     latest = registry.get(rule_id).latest
     if not by.is_person() or not by.is_active(at) or not has_role(by, _MAY_CERTIFY):
-        raise CertificationError(f"expected an active person who may certify, got {by.kind} `{by.id}`")
+        raise DeliveryError.certification(f"expected an active person who may certify, got {by.kind} `{by.id}`")
     if by.id == latest.recorded_by:
-        raise CertificationError(f"`{by.id}` recorded version {latest.version} of `{rule_id}` themselves")
+        raise DeliveryError.certification(f"`{by.id}` recorded version {latest.version} of `{rule_id}` themselves")
     if seen != latest.content_hash:
-        raise CertificationError(f"`{rule_id}` changed after it was shown: expected {latest.content_hash}, got {seen}")
+        raise DeliveryError.certification(
+            f"`{rule_id}` changed after it was shown: expected {latest.content_hash}, got {seen}"
+        )
     return Certification(
         rule_id=rule_id,
         version=latest.version,
@@ -243,14 +239,14 @@ def fold_rules(facts: Iterable[RuleVersion | Certification], start: RuleRegistry
 def _versioned(known: RegisteredRule | None, fact: RuleVersion) -> RegisteredRule:
     versions = () if known is None else known.versions
     if fact.version != len(versions) + 1:
-        raise RuleOrderError(f"expected version {len(versions) + 1} of `{fact.rule_id}`, got {fact.version}")
+        raise DeliveryError.rule_order(f"expected version {len(versions) + 1} of `{fact.rule_id}`, got {fact.version}")
     return RegisteredRule(versions=(*versions, fact), certifications=() if known is None else known.certifications)
 
 
 def _certified(known: RegisteredRule | None, fact: Certification) -> RegisteredRule:
     if known is None or not 1 <= fact.version <= len(known.versions):
-        raise UnknownRuleError(f"the registry knows no version {fact.version} of `{fact.rule_id}`")
+        raise DeliveryError.unknown_rule(f"the registry knows no version {fact.version} of `{fact.rule_id}`")
     content = known.versions[fact.version - 1].content_hash
     if fact.content_hash != content:
-        raise CertificationError(f"expected a certification of {content}, got one of {fact.content_hash}")
+        raise DeliveryError.certification(f"expected a certification of {content}, got one of {fact.content_hash}")
     return RegisteredRule(versions=known.versions, certifications=(*known.certifications, fact))

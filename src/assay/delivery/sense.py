@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from assay.delivery._read import is_text, read_object, shape
-from assay.delivery.errors import InvalidEventError
+from assay.delivery.errors import DeliveryError
 from assay.kernel.errors import TypeFormError
 from assay.kernel.instant import Instant, parse_foreign_instant, render_instant
 from assay.kernel.json_text import JsonValue
@@ -44,18 +44,18 @@ class _Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def parse_event(content: bytes | str) -> SenseEvent:
     """Read strictly; the type may be called `type` or `event`, and where it has several names they must agree."""
-    wire = shape(read_object(content, InvalidEventError), _Wire, InvalidEventError)
+    wire = shape(read_object(content, DeliveryError.event), _Wire, DeliveryError.event)
     names = {one for one in (wire.event_type, wire.type, wire.event) if one is not UNSET}
     if len(names) != 1:
-        raise InvalidEventError(f"expected one event type, got {len(names)}")
+        raise DeliveryError.event(f"expected one event type, got {len(names)}")
     [name] = names
     for text in (name, wire.service):
         if not is_text(text, _LONGEST_NAME):
-            raise InvalidEventError(f"expected type and service of 1 to {_LONGEST_NAME} printable characters")
+            raise DeliveryError.event(f"expected type and service of 1 to {_LONGEST_NAME} printable characters")
     try:
         at = parse_foreign_instant(wire.timestamp)
     except TypeFormError as error:
-        raise InvalidEventError(str(error)) from error
+        raise DeliveryError.event(str(error)) from error
     return SenseEvent(event_type=name, service=wire.service, at=at, payload=wire.payload)
 
 

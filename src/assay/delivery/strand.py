@@ -11,7 +11,7 @@ from typing import NewType
 
 from msgspec import Struct
 
-from assay.delivery.errors import InvalidStrandError
+from assay.delivery.errors import DeliveryError
 from assay.kernel.instant import Instant
 
 StrandId = NewType("StrandId", str)
@@ -47,11 +47,11 @@ class StrandType(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if not is_strand_id(self.strand_type_id):
-            raise InvalidStrandError(f"expected a strand id `{_ID.pattern}`, got `{self.strand_type_id[:80]}`")
+            raise DeliveryError.strand(f"expected a strand id `{_ID.pattern}`, got `{self.strand_type_id[:80]}`")
         for name in ("name", "how_to_check", "absence_implication", "contact"):
             text: str = getattr(self, name)
             if not text.strip() or len(text) > _LONGEST_TEXT or not text.isprintable():
-                raise InvalidStrandError(f"expected `{name}` of 1 to {_LONGEST_TEXT} printable characters")
+                raise DeliveryError.strand(f"expected `{name}` of 1 to {_LONGEST_TEXT} printable characters")
 
 
 def _core(strand: StrandId, name: str, how: str, implication: str) -> StrandType:
@@ -90,9 +90,11 @@ class StrandRegistry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def __post_init__(self) -> None:
         ids = self.ids()
         if len(ids) > MOST_STRANDS:
-            raise InvalidStrandError(f"expected at most {MOST_STRANDS} strands with the core three, got {len(ids)}")
+            raise DeliveryError.strand(f"expected at most {MOST_STRANDS} strands with the core three, got {len(ids)}")
         if ids[: len(CORE)] != CORE or len(set(ids)) != len(ids):
-            raise InvalidStrandError(f"expected {', '.join(CORE)} and then distinct ids, got `{', '.join(ids)[:200]}`")
+            raise DeliveryError.strand(
+                f"expected {', '.join(CORE)} and then distinct ids, got `{', '.join(ids)[:200]}`"
+            )
 
     def ids(self) -> tuple[StrandId, ...]:
         return tuple(one.strand_type_id for one in self.types)
@@ -122,9 +124,9 @@ class StrandResult(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     def __post_init__(self) -> None:
         if self.present == (self.absence is not None):
-            raise InvalidStrandError(f"`{self.strand}` is present, or absent with a reason, and never both")
+            raise DeliveryError.strand(f"`{self.strand}` is present, or absent with a reason, and never both")
         if self.present and not any(map(str.strip, self.evidence)):
-            raise InvalidStrandError(f"expected evidence of the strand `{self.strand}`, got none")
+            raise DeliveryError.strand(f"expected evidence of the strand `{self.strand}`, got none")
 
 
 class StrandReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -151,7 +153,7 @@ def register_strands(extended: Iterable[StrandType], *, registered: Collection[s
     types = tuple(extended)
     for one in types:
         if not is_private(one.strand_type_id) and one.strand_type_id not in registered:
-            raise InvalidStrandError(f"expected a registered type, or one with `x-`, got `{one.strand_type_id}`")
+            raise DeliveryError.strand(f"expected a registered type, or one with `x-`, got `{one.strand_type_id}`")
     return StrandRegistry(types=(*_CORE_TYPES, *types))
 
 
@@ -214,7 +216,7 @@ def settle_strands(registry: StrandRegistry, results: Iterable[StrandResult], *,
     found: dict[StrandId, StrandResult] = {}
     for one in results:
         if one.strand not in defined:
-            raise InvalidStrandError(f"expected one of {', '.join(defined)}, got `{one.strand[:80]}`")
+            raise DeliveryError.strand(f"expected one of {', '.join(defined)}, got `{one.strand[:80]}`")
         known = found.get(one.strand)
         found[one.strand] = one if known is None or known.present else known
     return StrandReport(results=tuple(found.get(one) or _unchecked(one, at) for one in defined))

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from assay.delivery.errors import InvalidTriggerError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.outcome import Outcome
 from assay.delivery.rule import RuleId
 from assay.kernel.instant import Instant
@@ -87,7 +87,7 @@ def taint(tally: Tally, successes: int = 1) -> Tally:
     """Add so many successes that turned out to be luck (negative: were cleared); the specified counters stay."""
     tainted = tally.tainted_success + successes
     if not 0 <= tainted <= tally.success:
-        raise InvalidTriggerError(f"expected 0 to {tally.success} tainted successes, got {tainted}")
+        raise DeliveryError.trigger(f"expected 0 to {tally.success} tainted successes, got {tainted}")
     return replace(tally, tainted_success=tainted)
 
 
@@ -115,7 +115,7 @@ def check_tally(stored: Tally, history: Sequence[Outcome], *, tainted: int = 0) 
 def series(history: Iterable[tuple[Instant, Outcome]], *, bucket: timedelta) -> tuple[Point, ...]:
     """Counters by time, oldest first; buckets align to the epoch, and empty ones are left out."""
     if bucket <= timedelta():
-        raise InvalidTriggerError(f"expected a bucket longer than nothing, got {bucket}")
+        raise DeliveryError.trigger(f"expected a bucket longer than nothing, got {bucket}")
     buckets: defaultdict[int, list[Outcome]] = defaultdict(list)
     for at, outcome in history:
         buckets[(at - _EPOCH) // bucket].append(outcome)

@@ -12,7 +12,7 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.delivery.errors import InvalidTriggerError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.outcome import Outcome, RuleOutcome
 from assay.delivery.rule import RuleId
 from assay.kernel.instant import Instant
@@ -37,7 +37,7 @@ class BatchRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if self.window_seconds < 1 or self.min_sessions < 1:
-            raise InvalidTriggerError("expected a window of at least 1 second and at least 1 session")
+            raise DeliveryError.trigger("expected a window of at least 1 second and at least 1 session")
 
 
 class TriggerRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -49,7 +49,7 @@ class TriggerRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     def __post_init__(self) -> None:
         if self.threshold < 1:
-            raise InvalidTriggerError(f"expected a threshold from 1, got {self.threshold}")
+            raise DeliveryError.trigger(f"expected a threshold from 1, got {self.threshold}")
 
 
 class Watch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -108,7 +108,7 @@ def follow_batch(watch: Watch, batch: Batch, rule: TriggerRule) -> Followed:
     holds what came after.
     """
     if watch.batched_until is not None and batch.ends_at <= watch.batched_until:
-        raise InvalidTriggerError(f"batch `{batch.batch_id}` was looked at before")
+        raise DeliveryError.trigger(f"batch `{batch.batch_id}` was looked at before")
     found = follow(watch, batch.outcome, rule)
     return Followed(watch=replace(found.watch, batched_until=batch.ends_at), move=found.move)
 
@@ -133,7 +133,7 @@ def end_batching(watch: Watch) -> Watch:
 def conclude_watch(watch: Watch, *, at: Instant) -> Watch:
     """A person concluded: the episode is over, and what failed before it does not open the next, in no batch either."""
     if not watch.is_open:
-        raise InvalidTriggerError("expected an open item to conclude, got none")
+        raise DeliveryError.trigger("expected an open item to conclude, got none")
     until = None if watch.batched_until is None else max(watch.batched_until, at)
     return replace(watch, streak=0, is_open=False, absorbed=0, batched_until=until)
 
@@ -160,7 +160,7 @@ def closed_batches(history: Iterable[RuleOutcome], rule: BatchRule, *, now: Inst
 
 def _batch(signals: Sequence[RuleOutcome], start: Instant, end: Instant, rule: BatchRule) -> Batch:
     if len({one.rule_id for one in signals}) > 1:
-        raise InvalidTriggerError("expected a history of one rule, got several")
+        raise DeliveryError.trigger("expected a history of one rule, got several")
     failures = [one for one in signals if one.outcome is Outcome.FAILURE]
     successes = sum(one.outcome is Outcome.SUCCESS for one in signals)
     sessions = len({one.session for one in failures})

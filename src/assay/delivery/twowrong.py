@@ -10,7 +10,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.delivery.errors import InvalidStepError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.outcome import Outcome
 from assay.delivery.rule import RuleRef, render_ref
 
@@ -45,7 +45,7 @@ class Step(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if (self.verdict is StepVerdict.UNKNOWN) != (self.evidence is None):
-            raise InvalidStepError(f"expected evidence with a verdict, and only then, at step `{self.ref[:80]}`")
+            raise DeliveryError.step(f"expected evidence with a verdict, and only then, at step `{self.ref[:80]}`")
 
 
 class Replay(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -102,7 +102,7 @@ def verify_steps(steps: Sequence[Step]) -> None:
     """Raise unless each step is named once; asked before an answer is given, since its outcome is judged by them."""
     refs = [step.ref for step in steps]
     if len(set(refs)) != len(refs):
-        raise InvalidStepError("expected each step of an answer once")
+        raise DeliveryError.step("expected each step of an answer once")
 
 
 def suspect(outcome: Outcome, steps: Sequence[Step]) -> TwoWrong:

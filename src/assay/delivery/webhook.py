@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from assay.delivery.errors import InvalidWebhookError
+from assay.delivery.errors import DeliveryError
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 
@@ -51,9 +51,9 @@ class Webhook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         parse_webhook_url(self.url)
         if len(self.types) > _MOST_TYPES or len(set(self.types)) < len(self.types):
-            raise InvalidWebhookError(f"expected at most {_MOST_TYPES} types of events, each once")
+            raise DeliveryError.webhook(f"expected at most {_MOST_TYPES} types of events, each once")
         if not all(0 < len(one) <= _LONGEST_TYPE and one.isprintable() for one in self.types):
-            raise InvalidWebhookError(f"expected types of 1 to {_LONGEST_TYPE} printable characters")
+            raise DeliveryError.webhook(f"expected types of 1 to {_LONGEST_TYPE} printable characters")
 
     def wants(self, event_type: str) -> bool:
         return not self.types or event_type in self.types
@@ -63,11 +63,11 @@ def parse_webhook_url(text: str) -> WebhookUrl:
     """An absolute http(s) URL without user and fragment; whether its host may be reached is the sender's to check."""
     found = _URL.fullmatch(text) if len(text) <= _LONGEST_URL else None
     if found is None:
-        raise InvalidWebhookError(f"expected `https://host/path` without user and fragment, got `{text[:80]}`")
+        raise DeliveryError.webhook(f"expected `https://host/path` without user and fragment, got `{text[:80]}`")
     scheme, host, digits = found["scheme"], found["host"].lower().strip("[]"), found["port"]
     port = _PORTS[scheme] if digits is None else int(digits)
     if not 1 <= port <= _HIGHEST_PORT:
-        raise InvalidWebhookError(f"expected a port of 1 to {_HIGHEST_PORT}, got {port}")
+        raise DeliveryError.webhook(f"expected a port of 1 to {_HIGHEST_PORT}, got {port}")
     return WebhookUrl(scheme, host, port)
 
 
@@ -80,7 +80,7 @@ def verify_webhook_target(url: str) -> None:
         return  # A name: the sender checks the addresses that it has when something is sent.
     plain = address.ipv4_mapped or address if isinstance(address, IPv6Address) else address
     if plain.is_link_local:
-        raise InvalidWebhookError(f"expected an address that others can reach, got the link-local `{host[:80]}`")
+        raise DeliveryError.webhook(f"expected an address that others can reach, got the link-local `{host[:80]}`")
 
 
 def message_id(tenant_id: str, position: int) -> str:

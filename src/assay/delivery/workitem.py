@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.delivery.errors import InvalidWorkItemError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.level import Level
 from assay.delivery.outcome import Outcome, Signal
 from assay.delivery.plugin import Category, CategoryHint, PluginRequest, PluginSignal, PurvaPaksha
@@ -92,13 +92,13 @@ class WorkItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if not self.rule_history or self.rule_history[-1].rule_id != self.rule.rule_id:
-            raise InvalidWorkItemError(f"expected the history of `{self.rule.rule_id}`, got another or none")
+            raise DeliveryError.work_item(f"expected the history of `{self.rule.rule_id}`, got another or none")
         if not self.contexts or len(self.contexts) > MOST_CONTEXTS:
-            raise InvalidWorkItemError(f"expected 1 to {MOST_CONTEXTS} signals to look at, got {len(self.contexts)}")
+            raise DeliveryError.work_item(f"expected 1 to {MOST_CONTEXTS} signals to look at, got {len(self.contexts)}")
         if (self.plugin_id is None) != (self.purva_paksha is None):
-            raise InvalidWorkItemError("expected a hypothesis with the plugin that made it, and only then")
+            raise DeliveryError.work_item("expected a hypothesis with the plugin that made it, and only then")
         if (self.reason is OpeningReason.TWO_WRONG) and self.two_wrong is None:
-            raise InvalidWorkItemError("expected the finding of two wrong steps, got none")
+            raise DeliveryError.work_item("expected the finding of two wrong steps, got none")
 
     @property
     def judged(self) -> str:
@@ -147,7 +147,7 @@ def open_item(
     hypothesis may be added later.
     """
     if not signals:
-        raise InvalidWorkItemError(f"expected the signals that opened a root cause of `{rule.rule_id}`, got none")
+        raise DeliveryError.work_item(f"expected the signals that opened a root cause of `{rule.rule_id}`, got none")
     return WorkItem(
         item_id=item_id_of(rule.rule_id, opened_by or batch_id or signals[-1].signal_id),
         rule=rule,

@@ -29,6 +29,9 @@ from several entries. `fold(rows, entry)` changes a dict of the table's rows by 
 outcome. A `Folded` row is not compared when it is read: let nothing depend on it alone, or have each entry record the
 state that it leads to (then the row is `Projected` from the last one).
 
+A row that only says what its entry says, and that is always found by the number of the entry, needs no table: list
+its type in `VIEWS` and read it with `rows.views` (`facts/identity.py`: versions of principals, ends of credentials).
+
 Absence: where a missing row decides (a revocation, the newest policy), ask the ledger for the newest entry of the kind
 (`flows/ledger/in_force.py`).
 """

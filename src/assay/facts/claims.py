@@ -70,6 +70,8 @@ class BundleReceived(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     thread: str | None
     resumes: Digest | None
     context: BundleContext
+    # Of a bundle with tool arguments: by it the ledger's own index finds the bundle of a call again.
+    bundle_id: str | UnsetType = UNSET
 
 
 class AskedTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -90,6 +92,7 @@ class DecisionFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What a decision rested on besides bundle, policy and what came with the bundle; nothing said is none.
 
     `held` and `erased` are hashes of evidence, `threat` the worst report of the guardians, where they were asked.
+    `mandate` is the standing approval that covered the call.
     """
 
     rules: int
@@ -103,6 +106,7 @@ class DecisionFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     approvals_due_at: Instant | UnsetType = UNSET
     resumptions: tuple[Resumption, ...] | UnsetType = UNSET
     threat: ThreatReport | UnsetType = UNSET
+    mandate: str | UnsetType = UNSET
 
 
 class ClaimsDecided(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -183,13 +187,15 @@ def received_entry(
     tenant_id: TenantId, row: ReceivedBundle, bundle: ClaimBundle | None = None, context: BundleContext | None = None
 ) -> Draft:
     """The entry of a row; `bundle` and `context` are what its texts were rendered from, where they are at hand."""
+    context = msgspec.json.decode(row.context, type=BundleContext) if context is None else context
     body = BundleReceived(
         bundle_hash=row.bundle_hash,
+        bundle_id=row.bundle_id if context.tool_arguments else UNSET,
         bundle=msgspec.json.decode(row.text) if bundle is None else bundle,
         submitted_by=row.submitted_by,
         thread=row.thread,
         resumes=row.resumes,
-        context=msgspec.json.decode(row.context, type=BundleContext) if context is None else context,
+        context=context,
     )
     news: dict[str, JsonValue] = {"bundle_hash": row.bundle_hash, "bundle_id": row.bundle_id, "tier": row.tier}
     return _entry(tenant_id, EntryKind.CLAIMS_RECEIVED, body, row.bundle_hash, news, at=row.received_at)

@@ -19,7 +19,8 @@ Fold: TypeAlias = Callable[[MutableMapping[Any, Any], Entry], None]
 class Fact:
     """An entry of this kind: the type of its body, and the rows that follow from it.
 
-    `into` lists the types of these rows. `affects` names the caches that such an entry makes stale.
+    `into` lists the types of these rows. A view is a row without a table, which is read from the entry itself; a room
+    lists such types in `VIEWS`. `affects` names the caches that such an entry makes stale.
     """
 
     kind: EntryKind

@@ -1,18 +1,31 @@
-"""Permits: entries about what was permitted, claimed, reported and ended, and the rows that follow from them."""
+"""Permits and mandates: entries about what was permitted, claimed, reported, signed and used, and their rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import Raw, Struct
 
 from assay.facts.kinds import Fact, Projected, Table
 from assay.kernel.canonical import canonical_json, canonicalize
+from assay.kernel.commitment import Disclosure, seal_fields
 from assay.kernel.digest import Digest
 from assay.kernel.entry import Entry
-from assay.kernel.ids import KeyId, PrincipalId, TicketId
+from assay.kernel.ids import KeyId, PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
+from assay.permits.mandate import MandateId, MandateTerms, Seat
 from assay.permits.permit import Effect, Permit, PermitId
-from assay.ports.permit_store import ClaimedPermit, EndedPermit, IssuedPermit, ReportedEffect
+from assay.ports.permit_store import (
+    ClaimedPermit,
+    EndedMandate,
+    EndedPermit,
+    IssuedPermit,
+    ReportedEffect,
+    SignedMandate,
+    UsedMandate,
+)
+
+# Where the entry of a report holds the commitment of what the tool said.
+DETAIL_POINTER = "/detail"
 
 
 class PermitIssued(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,14 +46,17 @@ class PermitClaimed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class EffectReported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of a `permit.reported` entry; `is_late` where it came after its time."""
+    """The body of a `permit.reported` entry; `is_late` where it came after its time.
+
+    `detail` is the commitment of what the tool said: the words can be erased.
+    """
 
     permit_id: PermitId
     reported_by: PrincipalId
     effect: Effect
     result_hash: Digest | None
-    detail: str
     is_late: bool
+    detail: Raw = Raw()
 
 
 class PermitEnded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -51,6 +67,56 @@ class PermitEnded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     by: PrincipalId
     reason: str
     ticket_id: TicketId | None
+
+
+class MandateSigned(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `mandate.signed` entry: the terms, whose approval it replaces, and the people who signed it."""
+
+    mandate_id: MandateId
+    terms: MandateTerms
+    seats: tuple[Seat, ...]
+    signed_by: tuple[PrincipalId, ...]
+    proposed_by: PrincipalId
+    ticket_id: TicketId
+
+
+class MandateUsed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `mandate.used` entry: one call that it covered, and what is used up after it."""
+
+    mandate_id: MandateId
+    position: int
+    bundle_hash: Digest
+    amount: str
+    total: str
+
+
+class MandateEnded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `mandate.ended` entry: it was revoked."""
+
+    mandate_id: MandateId
+    by: PrincipalId
+    reason: str
+
+
+def signed_entry(tenant_id: TenantId, body: MandateSigned, *, at: Instant) -> Draft:
+    news: dict[str, str] = {"agent": body.terms.agent, "tool": body.terms.tool, "ticket_id": body.ticket_id}
+    return _of_mandate(tenant_id, EntryKind.MANDATE_SIGNED, body.mandate_id, body, news, at)
+
+
+def used_entry(tenant_id: TenantId, body: MandateUsed, *, at: Instant) -> Draft:
+    news: dict[str, str] = {"bundle_hash": body.bundle_hash}
+    return _of_mandate(tenant_id, EntryKind.MANDATE_USED, body.mandate_id, body, news, at)
+
+
+def mandate_ended_entry(tenant_id: TenantId, body: MandateEnded, *, at: Instant) -> Draft:
+    return _of_mandate(tenant_id, EntryKind.MANDATE_ENDED, body.mandate_id, body, {}, at)
+
+
+def _of_mandate(
+    tenant_id: TenantId, kind: EntryKind, mandate_id: MandateId, body: Struct, news: dict[str, str], at: Instant
+) -> Draft:
+    event = Event(type=kind.value, subject=mandate_id, body=Raw(canonicalize({"mandate_id": mandate_id, **news})))
+    return draft_entry(tenant_id, kind, body, at=at, events=(event,))
 
 
 def issued_entry(permit: Permit, key_id: KeyId, *, at: Instant) -> Draft:
@@ -68,20 +134,23 @@ def reported_entry(
     reported_by: PrincipalId,
     effect: Effect,
     result_hash: Digest | None,
-    detail: str,
     *,
     is_late: bool,
     at: Instant,
+    words: tuple[str, bytes] | None = None,
 ) -> Draft:
-    body = EffectReported(
-        permit_id=permit.permit_id,
-        reported_by=reported_by,
-        effect=effect,
-        result_hash=result_hash,
-        detail=detail,
-        is_late=is_late,
-    )
-    return _about(permit, EntryKind.PERMIT_REPORTED, body, at)
+    """`words` are what the tool said, with their salt: logged as a commitment, erasable for ever."""
+    body: dict[str, object] = {
+        "permit_id": permit.permit_id,
+        "reported_by": reported_by,
+        "effect": effect.value,
+        "result_hash": result_hash,
+        "is_late": is_late,
+    }
+    if words is None:
+        return _about(permit, EntryKind.PERMIT_REPORTED, body, at)
+    sealed, disclosures = seal_fields({**body, "detail": words[0]}, [DETAIL_POINTER], [words[1]])
+    return _about(permit, EntryKind.PERMIT_REPORTED, sealed, at, disclosures)
 
 
 def ended_entry(
@@ -91,10 +160,16 @@ def ended_entry(
     return _about(permit, EntryKind.PERMIT_ENDED, body, at)
 
 
-def _about(permit: Permit, kind: EntryKind, body: Struct, at: Instant) -> Draft:
+def _about(
+    permit: Permit,
+    kind: EntryKind,
+    body: Struct | Mapping[str, object],
+    at: Instant,
+    disclosures: tuple[Disclosure, ...] = (),
+) -> Draft:
     news = {"permit_id": permit.permit_id, "bundle_hash": permit.bundle_hash, "tool": permit.tool}
     event = Event(type=kind.value, subject=permit.permit_id, body=Raw(canonicalize(news)))
-    return draft_entry(permit.tenant_id, kind, body, at=at, events=(event,))
+    return draft_entry(permit.tenant_id, kind, body, at=at, disclosures=disclosures, events=(event,))
 
 
 def _issued_rows(entry: Entry, body: PermitIssued) -> Iterator[IssuedPermit]:
@@ -124,7 +199,7 @@ def _reported_rows(entry: Entry, body: EffectReported) -> Iterator[ReportedEffec
         permit_id=body.permit_id,
         effect=body.effect,
         result_hash=body.result_hash,
-        detail=body.detail,
+        detail=bytes(body.detail).decode(),
         reported_at=entry.timestamp,
         is_late=int(body.is_late),
         sequence_number=entry.sequence_number,
@@ -143,11 +218,52 @@ def _ended_rows(entry: Entry, body: PermitEnded) -> Iterator[EndedPermit]:
     )
 
 
+def _signed_rows(entry: Entry, body: MandateSigned) -> Iterator[SignedMandate]:
+    yield SignedMandate(
+        mandate_id=body.mandate_id,
+        agent=body.terms.agent,
+        tool=body.terms.tool,
+        text=canonical_json(body.terms),
+        seats=canonical_json(body.seats),
+        signed_by=canonical_json(body.signed_by),
+        proposed_by=body.proposed_by,
+        ticket_id=body.ticket_id,
+        signed_at=entry.timestamp,
+        expires_at=body.terms.expires_at,
+        sequence_number=entry.sequence_number,
+    )
+
+
+def _used_rows(entry: Entry, body: MandateUsed) -> Iterator[UsedMandate]:
+    yield UsedMandate(
+        mandate_id=body.mandate_id,
+        position=body.position,
+        bundle_hash=body.bundle_hash,
+        amount=body.amount,
+        total=body.total,
+        used_at=entry.timestamp,
+        sequence_number=entry.sequence_number,
+    )
+
+
+def _mandate_ended_rows(entry: Entry, body: MandateEnded) -> Iterator[EndedMandate]:
+    yield EndedMandate(
+        mandate_id=body.mandate_id,
+        by=body.by,
+        reason=body.reason,
+        ended_at=entry.timestamp,
+        sequence_number=entry.sequence_number,
+    )
+
+
 FACTS = (
     Fact(EntryKind.PERMIT_ISSUED, PermitIssued, _issued_rows, into=(IssuedPermit,)),
     Fact(EntryKind.PERMIT_CLAIMED, PermitClaimed, _claimed_rows, into=(ClaimedPermit,)),
     Fact(EntryKind.PERMIT_REPORTED, EffectReported, _reported_rows, into=(ReportedEffect,)),
     Fact(EntryKind.PERMIT_ENDED, PermitEnded, _ended_rows, into=(EndedPermit,)),
+    Fact(EntryKind.MANDATE_SIGNED, MandateSigned, _signed_rows, into=(SignedMandate,)),
+    Fact(EntryKind.MANDATE_USED, MandateUsed, _used_rows, into=(UsedMandate,)),
+    Fact(EntryKind.MANDATE_ENDED, MandateEnded, _mandate_ended_rows, into=(EndedMandate,)),
 )
 TABLES = (
     Table(
@@ -156,4 +272,12 @@ TABLES = (
     Table("permit_claim", Projected(ClaimedPermit), keys=("permit_id",), taken="a claim of `{permit_id}`"),
     Table("permit_report", Projected(ReportedEffect), keys=("permit_id",), taken="the report about `{permit_id}`"),
     Table("permit_end", Projected(EndedPermit), keys=("permit_id",), taken="the end of `{permit_id}`"),
+    Table("mandate", Projected(SignedMandate), keys=("mandate_id", "agent"), taken="the mandate `{mandate_id}`"),
+    Table(
+        "mandate_use",
+        Projected(UsedMandate),
+        keys=("mandate_id",),
+        taken="use {position} of the mandate `{mandate_id}`",
+    ),
+    Table("mandate_end", Projected(EndedMandate), keys=("mandate_id",), taken="the end of `{mandate_id}`"),
 )

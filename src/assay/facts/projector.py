@@ -13,6 +13,8 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.damage import DamagedRecordError
 from assay.ports.projection import Shape
 
+_VIEW = Shape("", (), "", is_checked=True, seal=None)
+
 
 class UndeclaredRowError(Error):
     """A row type that no table declares; a mistake of the program."""
@@ -23,11 +25,12 @@ class UndeclaredRowError(Error):
 class DeclaredProjector:
     """Implements `ports.projection.Projector`."""
 
-    def __init__(self, facts: Iterable[Fact], tables: Iterable[Table]) -> None:
+    def __init__(self, facts: Iterable[Fact], tables: Iterable[Table], views: Iterable[type[Struct]] = ()) -> None:
         declared = tuple(tables)
         self.facts: Mapping[EntryKind, Fact] = {fact.kind: fact for fact in facts}
         self.tables: Mapping[str, Table] = {table.name: table for table in declared}
         self._shapes = {row: _shape(table) for table in declared if (row := row_of(table)) is not None}
+        self._shapes.update(dict.fromkeys(views, _VIEW))
         self._seals = {
             row: getattr(table.form, "seal", None) for table in declared if (row := row_of(table)) is not None
         }

@@ -14,7 +14,7 @@ from datetime import timedelta
 from msgspec import Struct
 from msgspec.structs import replace as with_fields
 
-from assay.flows.errors import AnswerLostError, FlowError, RequestInHandError, RequestKeyReusedError
+from assay.flows.errors import FlowError, RequestInHandError
 from assay.flows.marked_database import MarkedDatabase
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest
@@ -119,13 +119,15 @@ def begin_request(request: KeyedRequest, *, at: Instant) -> KeptRequest:
 
 def _kept(request: KeyedRequest, known: KeptRequest) -> Reply | None:
     if known.fingerprint != request.fingerprint:
-        raise RequestKeyReusedError(f"`{request.request_key[:80]}` was used for another request: expected a new key")
+        raise FlowError.request_key_reused(
+            f"`{request.request_key[:80]}` was used for another request: expected a new key"
+        )
     if known.status is not None:
         headers: dict[str, str] = json.loads(known.headers)
         return Reply(status=known.status, body=known.body.encode(), headers=headers, is_kept=True)
     if request.is_repeatable:
         return None
-    raise AnswerLostError(
+    raise FlowError.request_answer_lost(
         f"`{request.request_key[:80]}` took effect after entry {known.entry}, and its answer was not kept"
     )
 

@@ -1,6 +1,7 @@
 """What must be there before a journey goes on: found in this unit of work, or `flow.not_found`."""
 
 from assay.flows.errors import NotFoundError
+from assay.flows.tools import Tools
 from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord
 from assay.identity.principal import Principal
 from assay.identity.session import SessionId, SessionRecord
@@ -29,6 +30,11 @@ def get_session(unit: Unit, session_id: SessionId) -> SessionRecord:
     if found is None:
         raise NotFoundError(f"there is no session `{session_id}`")
     return found
+
+
+def known_ticket(tools: Tools, tenant_id: TenantId, ticket_id: TicketId) -> Ticket:
+    """As `get_ticket`, as things are now."""
+    return tools.database.read(lambda unit: get_ticket(unit, tenant_id, ticket_id))
 
 
 def get_ticket(unit: Unit, tenant_id: TenantId, ticket_id: TicketId) -> Ticket:

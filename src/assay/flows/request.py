@@ -64,13 +64,6 @@ class FieldsError(FlowError):
         self.problems = tuple(problems)
 
 
-class PreconditionError(FlowError):
-    """`If-Match` names a version of the resource that is not the current one."""
-
-    code = "http.precondition"
-    blame = Blame.ANSWER
-
-
 class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a caller asks for. Subclasses add fields; each has a type, limits and a description (`Meta`)."""
 
@@ -265,7 +258,7 @@ def require_match(given: str, current: object) -> None:
     """Raise unless `If-Match` names the resource as it is now; call it in the transaction that changes the resource."""
     tags, tag = [one.strip() for one in given.split(",")], etag_of(encode_result(current))
     if not {"*", tag} & set(tags):
-        raise PreconditionError(f"expected it as it is now, {tag}, got `If-Match: {', '.join(tags)[:80]}`")
+        raise FlowError.precondition(f"expected it as it is now, {tag}, got `If-Match: {', '.join(tags)[:80]}`")
 
 
 def parse_or_not_found(parse: Callable[[str], T], text: str, what: str) -> T:

@@ -9,6 +9,7 @@ from assay.claims.guardian import BuiltInGuardian, Guardian
 from assay.flows.delivery.delivery_settings import DeliverySettings
 from assay.flows.identity.oidc_settings import OidcSettings
 from assay.flows.ledger.tile_shelf import TileShelf
+from assay.flows.permits.mandate_settings import MandateSettings
 from assay.flows.review.desk_settings import DeskSettings
 from assay.flows.tenant_locks import TenantLocks
 from assay.flows.trust.fold_shelf import FoldShelf
@@ -19,6 +20,7 @@ from assay.kernel.ids import KeyId, TenantId
 from assay.kernel.key import TrustAnchors
 from assay.ports.checkpoint_memory import CheckpointMemory
 from assay.ports.clock import Clock
+from assay.ports.damage import DamageLog
 from assay.ports.database import Database
 from assay.ports.egress import EgressGuard
 from assay.ports.ids import Entropy
@@ -53,7 +55,7 @@ class Tools:
     Kaori's four, with the spatial system of each. `roles` are those beyond the built-in ones. Verdicts need a
     `reasoner`, and in strict mode a `guard`; with a `boot`, weights are measured before they judge. `kept` are the
     models that judged before, for replays. `weights` is where those of other models than the shipped one lie.
-    `latch` remembers a fired switch that could not be stored.
+    `latch` remembers a fired switch that could not be stored. `damage` is what this process has met of it.
     With `oidc`, people may log in by way of an identity provider.
     `pools` are workers for many keys at once, `engines` what judges observations.
     `guardians` are all asked about each bundle of claims; without one, none passes. `estimator` asks the general model
@@ -78,12 +80,14 @@ class Tools:
     witnesses: tuple[Witness, ...] = ()
     witness_threshold: int = 0
     standing: WitnessStanding = field(default_factory=WitnessStanding)
+    damage: DamageLog = field(default_factory=DamageLog)
     truth_signer: Signer | None = None
     domain_systems: Mapping[str, str] = field(default_factory=dict)
     roles: tuple[str, ...] = ()
     ski: SkiSettings = field(default_factory=SkiSettings)
     delivery: DeliverySettings = field(default_factory=DeliverySettings)
     desk: DeskSettings = field(default_factory=DeskSettings)
+    mandates: MandateSettings = field(default_factory=MandateSettings)
     oidc: OidcSettings | None = None
     reasoner: LocalReasoner | None = None
     kept: KeptReasoners | None = None

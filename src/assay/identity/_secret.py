@@ -4,7 +4,7 @@ import hmac
 import re
 from base64 import b32encode, urlsafe_b64encode
 
-from assay.identity.errors import EntropyError
+from assay.identity.errors import IdentityError
 from assay.kernel.digest import Digest, digest_of
 
 SECRET_BYTES = 32
@@ -15,7 +15,7 @@ _SECRET = re.compile(SECRET_FORM, re.ASCII)
 
 def require_entropy(entropy: bytes, size: int) -> None:
     if len(entropy) != size:
-        raise EntropyError(f"expected {size} random bytes, got {len(entropy)}")
+        raise IdentityError.entropy(f"expected {size} random bytes, got {len(entropy)}")
 
 
 def make_name(entropy: bytes, length: int) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from assay.identity.errors import DisabledError, OtherTenantError, RoleMissingError
+from assay.identity.errors import IdentityError, OtherTenantError
 from assay.identity.principal import Principal
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -26,12 +26,12 @@ def require_same_tenant(principal: Principal, tenant_id: TenantId) -> None:
 
 def require_active(principal: Principal, at: Instant) -> None:
     if not principal.is_active(at):
-        raise DisabledError(f"`{principal.id}` is disabled")
+        raise IdentityError.disabled(f"`{principal.id}` is disabled")
 
 
 def require_role(principal: Principal, any_of: Iterable[str]) -> None:
     wanted = sorted(any_of)
     if not has_role(principal, wanted):
-        raise RoleMissingError(
+        raise IdentityError.role(
             f"`{principal.id}` holds `{', '.join(principal.roles) or 'no role'}`, expected one of `{', '.join(wanted)}`"
         )

@@ -7,18 +7,14 @@ is kept: it holds 256 random bits, so a slow hash would protect nothing more. Pa
 import re
 from collections.abc import Sequence
 from datetime import timedelta
+from enum import StrEnum
 from typing import NewType
 
 from msgspec import UNSET, Struct, UnsetType
 
 from assay.identity._check import Lifetime, check_secret
 from assay.identity._secret import SECRET_BYTES, SECRET_FORM, make_name, make_secret, require_entropy, secret_hash
-from assay.identity.errors import (
-    InvalidCredentialError,
-    MachinePasswordError,
-    MalformedApiKeyError,
-    WrongRecordError,
-)
+from assay.identity.errors import IdentityError, InvalidCredentialError, MalformedApiKeyError
 from assay.identity.finding import CredentialFinding
 from assay.identity.principal import Granted, Principal
 from assay.identity.problem import Problem, names_problems, parse_problems, when
@@ -38,6 +34,18 @@ _PREFIX = re.compile(r"ak_[a-z2-7]{12}", re.ASCII)
 _API_KEY = re.compile(rf"(ak_[a-z2-7]{{12}})\.({SECRET_FORM})", re.ASCII)
 SCOPE_FORM = re.compile(r"\*|[a-z][a-z0-9_]*(:[a-z][a-z0-9_]*)?", re.ASCII)
 _ARGON2ID = re.compile(r"\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]{22,}\$[A-Za-z0-9+/]{43,}", re.ASCII)
+
+
+class CredentialKind(StrEnum):
+    API_KEY = "api_key"
+    PASSWORD = "password"  # noqa: S105  the name of a kind
+    SESSION = "session"
+    SIGNING_KEY = "signing_key"
+
+
+def password_id(principal_id: PrincipalId) -> str:
+    """The id under which a password is stored; it has no public half of its own."""
+    return f"password/{principal_id}"
 
 
 class ApiKeyRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -156,17 +164,18 @@ def check_api_key(
     principal: Principal,
     *,
     at: Instant,
-    revocations: Sequence[ApiKeyRevocation],
+    revocations: Sequence[Struct],
 ) -> CredentialFinding:
     """Check that this secret proves this principal at this instant; the caller looks up all three by the prefix.
 
     The secret is checked first, so that a stranger learns nothing about the key. None: the request showed it already.
     """
     _require_own(record, principal)
+    own = (fact for fact in revocations if isinstance(fact, ApiKeyRevocation) and fact.prefix == record.prefix)
     lifetime = Lifetime(
         starts_at=record.issued_at,
         ends_at=record.expires_at,
-        revoked_at=min((fact.revoked_at for fact in revocations if fact.prefix == record.prefix), default=None),
+        revoked_at=min((fact.revoked_at for fact in own), default=None),
     )
     return check_secret(secret, record.secret_hash, principal, lifetime, at=at)
 
@@ -182,7 +191,7 @@ def has_scope(record: ApiKeyRecord, scope: str) -> bool:
 
 def set_password(principal: Principal, encoded: str, *, at: Instant, by: PrincipalId) -> PasswordRecord:
     if not principal.is_person():
-        raise MachinePasswordError(f"expected a person, got {principal.kind} `{principal.id}`")
+        raise IdentityError.machine_password(f"expected a person, got {principal.kind} `{principal.id}`")
     return PasswordRecord(
         tenant_id=principal.tenant_id, principal_id=principal.id, encoded=encoded, set_at=at, set_by=by
     )
@@ -203,7 +212,9 @@ def _api_key_problems(record: ApiKeyRecord) -> tuple[Problem, ...]:
 
 def _require_own(record: ApiKeyRecord, principal: Principal) -> None:
     if (record.tenant_id, record.principal_id) != (principal.tenant_id, principal.id):
-        raise WrongRecordError(f"expected the principal `{record.principal_id}` of the key, got `{principal.id}`")
+        raise IdentityError.wrong_record(
+            f"expected the principal `{record.principal_id}` of the key, got `{principal.id}`"
+        )
 
 
 def _refuse(problems: tuple[Problem, ...]) -> None:

@@ -6,25 +6,16 @@ IdentityError                   identity.refused
 │   ├── InvalidCredentialError  identity.credential
 │   └── InvalidSessionError     identity.session
 ├── MaskError                   identity.mask
-├── UnknownRiskTierError        identity.risk_tier
-├── EntropyError                identity.entropy
 ├── MalformedApiKeyError        identity.api_key_form
 ├── MalformedSessionTokenError  identity.session_form
-├── MalformedSignatureInputError identity.signature_form
-├── StaleRequestError           identity.stale_request
 ├── IdTokenError                identity.id_token
-├── MachineSessionError         identity.machine_session
-├── MachinePasswordError        identity.machine_password
-├── WrongRecordError            identity.wrong_record
-├── RoleMissingError            identity.role
-├── OtherTenantError            identity.other_tenant
-└── DisabledError               identity.disabled
+└── OtherTenantError            identity.other_tenant
 """
 
 from collections.abc import Sequence
 
 from assay.identity.problem import Problem, render_problems
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Code, Error
 
 
 class IdentityError(Error):
@@ -32,6 +23,25 @@ class IdentityError(Error):
 
     code = "identity.refused"
     blame = Blame.INPUT
+    risk_tier = Code("identity.risk_tier", "A risk tier is not one of the five of ClaimBundle.")
+    entropy = Code("identity.entropy", "The random bytes given are not as many as the secret needs.", Blame.OURS)
+    signature_form = Code(
+        "identity.signature_form", "A request's signature is not in the one form that is taken (RFC 9421)."
+    )
+    stale_request = Code("identity.stale_request", "A request was signed too long ago, or ahead of our clock.")
+    machine_session = Code(
+        "identity.machine_session", "Only a person holds a session; an agent or a service never does."
+    )
+    machine_password = Code(
+        "identity.machine_password", "Only a person holds a password; an agent or a service never does."
+    )
+    wrong_record = Code(
+        "identity.wrong_record",
+        "A record was put together with a principal or a later fact that is not its own.",
+        Blame.OURS,
+    )
+    role = Code("identity.role", "The principal holds none of the roles that may do this.", Blame.ANSWER)
+    disabled = Code("identity.disabled", "The principal was disabled and may do nothing.", Blame.ANSWER)
 
 
 class InvalidRecordError(IdentityError):
@@ -68,19 +78,6 @@ class MaskError(IdentityError):
     code = "identity.mask"
 
 
-class UnknownRiskTierError(IdentityError):
-    """A risk tier is not one of the five of ClaimBundle."""
-
-    code = "identity.risk_tier"
-
-
-class EntropyError(IdentityError):
-    """The random bytes given are not as many as the secret needs."""
-
-    code = "identity.entropy"
-    blame = Blame.OURS
-
-
 class MalformedApiKeyError(IdentityError):
     """A text is not an API key: `prefix.secret`."""
 
@@ -93,59 +90,14 @@ class MalformedSessionTokenError(IdentityError):
     code = "identity.session_form"
 
 
-class MalformedSignatureInputError(IdentityError):
-    """A request's signature is not in the one form that is taken (RFC 9421)."""
-
-    code = "identity.signature_form"
-
-
-class StaleRequestError(IdentityError):
-    """A request was signed too long ago, or ahead of our clock."""
-
-    code = "identity.stale_request"
-
-
 class IdTokenError(IdentityError):
     """An identity provider's token is not for us, not for this login, or not of now."""
 
     code = "identity.id_token"
 
 
-class MachineSessionError(IdentityError):
-    """Only a person holds a session; an agent or a service never does."""
-
-    code = "identity.machine_session"
-
-
-class MachinePasswordError(IdentityError):
-    """Only a person holds a password; an agent or a service never does."""
-
-    code = "identity.machine_password"
-
-
-class WrongRecordError(IdentityError):
-    """A record was put together with a principal or a later fact that is not its own."""
-
-    code = "identity.wrong_record"
-    blame = Blame.OURS
-
-
-class RoleMissingError(IdentityError):
-    """The principal holds none of the roles that may do this."""
-
-    code = "identity.role"
-    blame = Blame.ANSWER
-
-
 class OtherTenantError(IdentityError):
     """The thing asked for belongs to another tenant."""
 
     code = "identity.other_tenant"
-    blame = Blame.ANSWER
-
-
-class DisabledError(IdentityError):
-    """The principal was disabled and may do nothing."""
-
-    code = "identity.disabled"
     blame = Blame.ANSWER

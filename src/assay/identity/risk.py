@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from assay.identity.errors import UnknownRiskTierError
+from assay.identity.errors import IdentityError
 
 
 class RiskTier(StrEnum):
@@ -47,4 +47,4 @@ def parse_risk_tier(text: str) -> RiskTier:
     try:
         return RiskTier(text)
     except ValueError as error:
-        raise UnknownRiskTierError(f"expected one of {', '.join(RiskTier)}, got `{text[:80]}`") from error
+        raise IdentityError.risk_tier(f"expected one of {', '.join(RiskTier)}, got `{text[:80]}`") from error

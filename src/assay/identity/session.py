@@ -13,12 +13,7 @@ from msgspec import Struct
 
 from assay.identity._check import Lifetime, check_secret
 from assay.identity._secret import SECRET_BYTES, SECRET_FORM, make_name, make_secret, require_entropy, secret_hash
-from assay.identity.errors import (
-    InvalidSessionError,
-    MachineSessionError,
-    MalformedSessionTokenError,
-    WrongRecordError,
-)
+from assay.identity.errors import IdentityError, InvalidSessionError, MalformedSessionTokenError
 from assay.identity.finding import CredentialFinding
 from assay.identity.principal import Principal
 from assay.identity.problem import Problem, parse_problems, when
@@ -75,7 +70,7 @@ def open_session(
 ) -> tuple[str, SessionRecord]:
     """The token to show once, and the record to keep; the caller has already checked the password or its like."""
     if not principal.is_person():
-        raise MachineSessionError(f"expected a person, got {principal.kind} `{principal.id}`")
+        raise IdentityError.machine_session(f"expected a person, got {principal.kind} `{principal.id}`")
     require_entropy(entropy, SESSION_ENTROPY_BYTES)
     session_id = SessionId("st_" + make_name(entropy[:_NAME_BYTES], _NAME_LENGTH))
     secret = make_secret(entropy[_NAME_BYTES:])
@@ -118,20 +113,23 @@ def check_session(
     principal: Principal,
     *,
     at: Instant,
-    revocations: Sequence[SessionRevocation],
+    revocations: Sequence[Struct],
 ) -> CredentialFinding:
     """Check that this secret proves this person at this instant; None: the request showed it already.
 
     A principal that is no person is refused outright.
     """
     if (record.tenant_id, record.principal_id) != (principal.tenant_id, principal.id):
-        raise WrongRecordError(f"expected the principal `{record.principal_id}` of the session, got `{principal.id}`")
+        raise IdentityError.wrong_record(
+            f"expected the principal `{record.principal_id}` of the session, got `{principal.id}`"
+        )
     if not principal.is_person():
-        raise MachineSessionError(f"expected a person, got {principal.kind} `{principal.id}`")
+        raise IdentityError.machine_session(f"expected a person, got {principal.kind} `{principal.id}`")
+    own = (fact for fact in revocations if isinstance(fact, SessionRevocation) and fact.session_id == record.id)
     lifetime = Lifetime(
         starts_at=record.issued_at,
         ends_at=record.expires_at,
-        revoked_at=min((fact.revoked_at for fact in revocations if fact.session_id == record.id), default=None),
+        revoked_at=min((fact.revoked_at for fact in own), default=None),
     )
     return check_secret(secret, record.secret_hash, principal, lifetime, at=at)
 

@@ -16,7 +16,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from assay.identity.errors import MalformedSignatureInputError, StaleRequestError
+from assay.identity.errors import IdentityError
 from assay.kernel.ids import KeyId, parse_key_id
 from assay.kernel.instant import Instant
 from assay.kernel.signature import verify_ed25519
@@ -117,7 +117,7 @@ def parse_signed_request(method: str, target_uri: str, headers: Mapping[str, str
     texts = (target_uri, digest, *(value for _, value in conditions))
     # A line feed in any component would let one line of the base pass for two.
     if not (_METHOD.fullmatch(method) and digest and all(text.isprintable() for text in texts)):
-        raise MalformedSignatureInputError("expected a method, an address and `Content-Digest` of one line each")
+        raise IdentityError.signature_form("expected a method, an address and `Content-Digest` of one line each")
     return SignedRequest(
         method=method,
         target_uri=target_uri,
@@ -138,7 +138,9 @@ def verify_fresh(request: SignedRequest, *, at: Instant) -> None:
     """Raise unless it was signed just now, by our clock."""
     if abs(at - request.input.created_at) > REQUEST_SKEW:
         expected = f"expected a request signed within {int(REQUEST_SKEW.total_seconds())} s of now"
-        raise StaleRequestError(f"{expected}, got one of {abs(int((at - request.input.created_at).total_seconds()))} s")
+        raise IdentityError.stale_request(
+            f"{expected}, got one of {abs(int((at - request.input.created_at).total_seconds()))} s"
+        )
 
 
 def _conditions(headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -160,16 +162,16 @@ def _base(method: str, target_uri: str, digest: str, conditions: Iterable[tuple[
 def _parse_input(header: str, covered: str) -> SignatureInput:
     match = _INPUT.fullmatch(header)
     if match is None or match[3] != covered:
-        raise MalformedSignatureInputError(f"expected `label={covered};created=…;keyid=…;nonce=…` and one signature")
+        raise IdentityError.signature_form(f"expected `label={covered};created=…;keyid=…;nonce=…` and one signature")
     found = [(name, number or text) for name, number, text in _PARAMETER.findall(match[4])]
     given = dict(found)
     is_whole = "".join(part.group() for part in _PARAMETER.finditer(match[4])) == match[4]
     if not is_whole or len(given) != len(found) or not {"created", "keyid", "nonce"} <= given.keys() <= _KNOWN:
-        raise MalformedSignatureInputError("expected `created`, `keyid` and `nonce` once each, and `alg` if at all")
+        raise IdentityError.signature_form("expected `created`, `keyid` and `nonce` once each, and `alg` if at all")
     if given.get("alg", _ALGORITHM) != _ALGORITHM or _NONCE.fullmatch(given["nonce"]) is None:
-        raise MalformedSignatureInputError(f"expected `alg` {_ALGORITHM} and a nonce `{_NONCE.pattern}`")
+        raise IdentityError.signature_form(f"expected `alg` {_ALGORITHM} and a nonce `{_NONCE.pattern}`")
     if not given["created"].isdigit():
-        raise MalformedSignatureInputError("expected `created` as a whole number of seconds")
+        raise IdentityError.signature_form("expected `created` as a whole number of seconds")
     key_id = parse_key_id(given["keyid"])
     return SignatureInput(
         label=match[1], text=match[2], created=int(given["created"]), nonce=given["nonce"], key_id=key_id
@@ -179,8 +181,8 @@ def _parse_input(header: str, covered: str) -> SignatureInput:
 def _parse_signature(header: str, label: str) -> bytes:
     start, end = f"{label}=:", ":"
     if not (header.startswith(start) and header.endswith(end)):
-        raise MalformedSignatureInputError(f"expected `Signature: {label}=:…:` and no other")
+        raise IdentityError.signature_form(f"expected `Signature: {label}=:…:` and no other")
     try:
         return b64decode(header[len(start) : -len(end)], validate=True)
     except ValueError as error:
-        raise MalformedSignatureInputError("expected the signature in base64") from error
+        raise IdentityError.signature_form("expected the signature in base64") from error

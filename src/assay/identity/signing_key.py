@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import UNSET, Struct, UnsetType
 
 from assay.identity.credential import SCOPE_FORM
-from assay.identity.errors import InvalidCredentialError, WrongRecordError
+from assay.identity.errors import IdentityError, InvalidCredentialError
 from assay.identity.finding import CredentialFinding, CredentialState
 from assay.identity.principal import Granted, Principal
 from assay.identity.problem import Problem, names_problems, parse_problems, when
@@ -84,13 +84,17 @@ def end_signing_key(record: SigningKeyRecord, *, at: Instant, by: PrincipalId, r
 
 
 def check_signing_key(
-    record: SigningKeyRecord, principal: Principal, *, at: Instant, end: SigningKeyEnd | None
+    record: SigningKeyRecord, principal: Principal, *, at: Instant, ends: Sequence[Struct]
 ) -> CredentialFinding:
     """Whether the key proves this principal at this instant; the caller has verified the signature."""
     if (record.tenant_id, record.principal_id) != (principal.tenant_id, principal.id):
-        raise WrongRecordError(f"expected the principal `{record.principal_id}` of the key, got `{principal.id}`")
-    if end is not None and at >= end.ended_at:
-        return _no(CredentialState.REVOKED, f"ended at {render_instant(end.ended_at)}")
+        raise IdentityError.wrong_record(
+            f"expected the principal `{record.principal_id}` of the key, got `{principal.id}`"
+        )
+    own = (end for end in ends if isinstance(end, SigningKeyEnd) and end.key_id == record.key_id)
+    ended_at = min((end.ended_at for end in own), default=None)
+    if ended_at is not None and at >= ended_at:
+        return _no(CredentialState.REVOKED, f"ended at {render_instant(ended_at)}")
     if at < record.added_at:
         return _no(CredentialState.NOT_YET_VALID, f"valid from {render_instant(record.added_at)}")
     if record.expires_at is not None and at >= record.expires_at:

@@ -13,11 +13,12 @@
     ├── CommitmentError     a disclosure does not match             commitment.*
     └── StoreError          a database cannot be used               store.*
 
-Rooms add families of their own in their `errors.py`.
+Rooms add families of their own in their `errors.py`. A refusal has a class where somebody catches it by name, and is
+a `Code` of its family otherwise.
 """
 
+from collections.abc import Iterator
 from enum import StrEnum
-from typing import ClassVar
 
 
 class Blame(StrEnum):
@@ -32,8 +33,52 @@ class Blame(StrEnum):
 class Error(Exception):
     """The root of every error we raise; `str(error)` is one line that says expected and got."""
 
-    code: ClassVar[str] = "error"
-    blame: ClassVar[Blame] = Blame.OURS
+    code: str = "error"
+    blame: Blame = Blame.OURS
+
+
+class Code:
+    """A refusal of a family that nobody catches by name; called with a message, it makes the error to raise.
+
+    class GraphError(Error):
+        unsigned = Code("graph.unsigned", "A knowledge graph carries no signature.")
+
+    raise GraphError.unsigned("expected a signature, got none")
+    """
+
+    family: type[Error] = Error
+
+    def __init__(self, code: str, meaning: str, blame: Blame | None = None) -> None:
+        self.code = code
+        self.meaning = meaning
+        self._blame = blame
+
+    def __set_name__(self, family: type[Error], _name: str) -> None:
+        self.family = family
+
+    def __call__(self, message: str, *details: object) -> Error:
+        """An error of the family that carries this code and its blame; details are what the family takes beside it."""
+        error = self.family(message, *details)
+        error.code, error.blame = self.code, self.blame
+        return error
+
+    @property
+    def blame(self) -> Blame:
+        """Its own, or else the family's."""
+        return self._blame or self.family.blame
+
+
+def codes_of(family: type[Error]) -> Iterator[Code]:
+    """Every code that the family and the classes below it declare."""
+    for name, value in vars(family).items():
+        if isinstance(value, Code):
+            yield value
+        elif name == "code":
+            own = Code(value, family.__doc__ or "")
+            own.family = family
+            yield own
+    for child in family.__subclasses__():
+        yield from codes_of(child)
 
 
 class CanonicalError(Error):

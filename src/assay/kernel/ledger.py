@@ -121,6 +121,9 @@ class EntryKind(StrEnum):
     PERMIT_CLAIMED = "permit.claimed"
     PERMIT_REPORTED = "permit.reported"
     PERMIT_ENDED = "permit.ended"
+    MANDATE_SIGNED = "mandate.signed"
+    MANDATE_USED = "mandate.used"
+    MANDATE_ENDED = "mandate.ended"
 
 
 # What the node itself writes about many: nobody's request is that long.

@@ -23,12 +23,6 @@ _EXACT = Context(prec=30)
 _PARTS = 2**32
 
 
-class TemperatureError(JudgeError):
-    """A temperature that is not above 0: for none at all there is `greedy`."""
-
-    code = "judge.temperature"
-
-
 class Written(Struct, frozen=True, kw_only=True, gc=False):
     """One token that was decided: its number, its score, and the best choices with their scores.
 
@@ -49,7 +43,7 @@ def greedy(scores: Sequence[int], choices: Sequence[int], _place: tuple[int, int
 def sampler(seed: int, temperature: Decimal) -> Pick:
     """Draws by score at a temperature, in decimal arithmetic and from a hash, so that no machine draws otherwise."""
     if not (temperature.is_finite() and temperature > 0):
-        raise TemperatureError(f"expected a temperature above 0, got {temperature}")
+        raise JudgeError.temperature(f"expected a temperature above 0, got {temperature}")
     unit = SCORE_UNIT * temperature
 
     def pick(scores: Sequence[int], choices: Sequence[int], place: tuple[int, int]) -> int:

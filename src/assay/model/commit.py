@@ -14,7 +14,7 @@ from msgspec import Struct, json
 
 from assay.kernel.digest import Digest, digest_from_raw
 from assay.kernel.merkle import Frontier, leaf_hash
-from assay.model.errors import ScoreFormError
+from assay.model.errors import JudgeError
 
 SCHEME: Final = "assay-receipt-1"
 # The best tokens of one position with their scores, best first.
@@ -68,7 +68,7 @@ def parse_scores(text: str) -> tuple[TopScores, ...]:
     if not text:
         return ()
     if _SCORES.fullmatch(text) is None:
-        raise ScoreFormError(f"expected `token:score` pairs, got `{ascii(text)[1:-1][:40]}`")
+        raise JudgeError.scores(f"expected `token:score` pairs, got `{ascii(text)[1:-1][:40]}`")
     return tuple(tuple(_pair(pair) for pair in part.split(" ")) for part in text.split(";"))
 
 

@@ -1,16 +1,13 @@
 """What the model refuses.
 
 JudgeError                  judge.refused
-├── CaseFormError           judge.case          a prompt whose case it cannot read
 ├── CaseSizeError           judge.case_size     a case that is larger than it was trained for
 ├── CheckpointError         judge.checkpoint    a training that cannot be gone on with
 ├── GrammarFormError        judge.grammar       a grammar that is not one of verdicts
-├── ScoreFormError          judge.scores        scores of a receipt that are not written as scores are
-├── TokenFormError          judge.tokens        tokens that no answer to this case consists of
 └── WeightFormError         judge.weights       weights that are not what their manifest says
 """
 
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Code, Error
 
 
 class JudgeError(Error):
@@ -18,12 +15,13 @@ class JudgeError(Error):
 
     code = "judge.refused"
     blame = Blame.INPUT
-
-
-class CaseFormError(JudgeError):
-    """A prompt has no case, or one with symbols that the model does not know."""
-
-    code = "judge.case"
+    temperature = Code("judge.temperature", "A temperature that is not above 0: for none at all there is `greedy`.")
+    case = Code("judge.case", "A prompt has no case, or one with symbols that the model does not know.")
+    scores = Code("judge.scores", "Recorded scores are not written as scores are.")
+    tokens = Code(
+        "judge.tokens",
+        "Recorded tokens are too few, too many, or not among those that were open: no answer to this case has them.",
+    )
 
 
 class CaseSizeError(JudgeError):
@@ -42,18 +40,6 @@ class GrammarFormError(JudgeError):
     """A grammar does not describe the answer to this case."""
 
     code = "judge.grammar"
-
-
-class ScoreFormError(JudgeError):
-    """Recorded scores are not written as scores are."""
-
-    code = "judge.scores"
-
-
-class TokenFormError(JudgeError):
-    """Recorded tokens are too few, too many, or not among those that were open: no answer to this case has them."""
-
-    code = "judge.tokens"
 
 
 class WeightFormError(JudgeError):

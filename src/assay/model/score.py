@@ -11,7 +11,7 @@ from typing import TypeVar
 from assay.model.automaton import Plan, compile_plan, notation_of, render_answer
 from assay.model.choice import Written, weigh
 from assay.model.engine import Engine, Position
-from assay.model.errors import TokenFormError
+from assay.model.errors import JudgeError
 from assay.model.judge import ASSERTED, Answer, in_answer_order
 from assay.model.program import Program, write_closing, write_line
 from assay.model.vocabulary import VOCABULARY
@@ -60,7 +60,7 @@ def _deal(plan: Plan, tokens: Sequence[int]) -> list[list[int]]:
     closing = 1 + len(plan.lines) + len(plan.roles) + 1
     expected = sum(counts) + ASSERTED * sum(asserts) + closing
     if len(tokens) != expected:
-        raise TokenFormError(f"expected {expected} tokens, got {len(tokens)}")
+        raise JudgeError.tokens(f"expected {expected} tokens, got {len(tokens)}")
     left = iter(tokens)
     rows = [list(islice(left, count)) for count in counts]
     last = list(islice(left, 1))
@@ -75,7 +75,7 @@ def _follow(program: Program[_T], row: _Row) -> _T:
     for token in row.tokens:
         if token not in ask.choices:
             known = VOCABULARY[token] if 0 <= token < len(VOCABULARY) else "none"
-            raise TokenFormError(f"expected a token that was open, got {token} (`{known}`)")
+            raise JudgeError.tokens(f"expected a token that was open, got {token} (`{known}`)")
         row.read += ask.chunk
         row.asked.append(len(row.read) - 1)
         row.choices.append(ask.choices)

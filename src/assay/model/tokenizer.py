@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from assay.model.errors import CaseFormError, CaseSizeError
+from assay.model.errors import CaseSizeError, JudgeError
 from assay.model.form import SECOND, Form, Limits, form_of
 from assay.model.vocabulary import IDS, MAX_NAMES, READ
 
@@ -50,7 +50,7 @@ def read_case(prompt: str) -> tuple[Line, ...]:
     """Read the lines between `case` and `answer` at the very end of a prompt, in the form of its template."""
     match = _CASE.search(prompt)
     if match is None:
-        raise CaseFormError("expected a prompt that ends in a case and `answer`, got none")
+        raise JudgeError.case("expected a prompt that ends in a case and `answer`, got none")
     form, lines = form_of(prompt), match.group(1).splitlines()
     _require_at_most(form.limits.obligations, len(lines), "obligations")
     return tuple(read_line(line, place, form) for place, line in enumerate(lines))
@@ -60,7 +60,7 @@ def read_line(text: str, place: int, form: Form = SECOND) -> Line:
     """Read one line `oN …`, which must be the N-th."""
     name, *symbols = text.split(" ")
     if name != f"o{place}" or not symbols:
-        raise CaseFormError(f"expected line `o{place}`, got `{ascii(name)[1:-1][:40]}`")
+        raise JudgeError.case(f"expected line `o{place}`, got `{ascii(name)[1:-1][:40]}`")
     _require_at_most(form.limits.symbols, len(symbols), "symbols for one obligation")
     comparisons, starts = _numbered(symbols)
     _require_at_most(form.limits.comparisons, len(starts), "comparisons for one obligation")
@@ -152,7 +152,7 @@ def _token(symbol: str, turns: int | None) -> int:
     if match is None:
         if symbol in READ:
             return IDS[symbol]
-        raise CaseFormError(f"expected a symbol of the case, got `{ascii(symbol)[1:-1][:40]}`")
+        raise JudgeError.case(f"expected a symbol of the case, got `{ascii(symbol)[1:-1][:40]}`")
     # The observed value is the first to be named; that two of very many others differ decides nothing.
     number = int(match.group(2))
     if turns is not None and number:

@@ -15,7 +15,7 @@ from assay.flows.verdicts.graphs_in_use import has_graph_in_use
 from assay.identity.caller import Caller, local_caller
 from assay.kernel.errors import Error
 from assay.kernel.trace import TRACE_BYTES, TraceId, new_trace
-from assay.node.errors import ReadOnlyNodeError
+from assay.node.errors import NodeError
 from assay.operations.calls import Calls, Given
 from assay.operations.dispatch import Dispatcher, Outcome
 from assay.operations.kinds import Operation, Place
@@ -56,7 +56,7 @@ class ActingNode(Calls):
     def _dispatch(self, operation: Operation, request: msgspec.Struct, key: str | None) -> Outcome:
         node = self._node
         if operation.writes and node.read_only:
-            raise ReadOnlyNodeError("expected a node that is open for writing, got one that is only read")
+            raise NodeError.read_only("expected a node that is open for writing, got one that is only read")
         caller = caller_of(node, self._credential)
         # Before a model is opened: who may not ask is told so, and no model is opened for them.
         node.dispatcher.permit(operation, caller)

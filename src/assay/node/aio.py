@@ -1,7 +1,7 @@
 """The journeys of a node, awaited: each on a thread of its own, so that the event loop goes on."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import TracebackType
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 import msgspec
 
 from assay.flows.request import BulkLine
-from assay.kernel.ledger import Receipt
 from assay.node.acting import POLL_SECONDS, batches_of
 from assay.operations.async_calls import AsyncCalls, Given
 from assay.operations.table import BY_NAME
@@ -22,6 +21,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 # Each holds its thread until its commit is durable, and as many as wait at once share one commit.
 _THREADS = 32
+_APPEND = "note.append"
 
 
 class _Walking(AsyncCalls):
@@ -71,7 +71,6 @@ class AsyncNode(_Walking):
         self.node = node
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="assay-node")
         self._bind_ledger(node)
-        self._bind_truth(node)
         self._bind_claims(node)
         self._bind_answers(node)
 
@@ -80,19 +79,12 @@ class AsyncNode(_Walking):
         self.subscribers = self._awaited(node.subscribers)
         self.verify = self._awaited(node.verify)
 
-    def _bind_truth(self, node: "Node") -> None:
-        self.answer_key = self._awaited(node.answer_key)
-
     def _bind_claims(self, node: "Node") -> None:
         self.estimate_verdict = self._awaited(node.estimate_verdict)
 
     def _bind_answers(self, node: "Node") -> None:
         self.answers = node.answers
         self.strand = node.strand
-
-    async def append(self, note: Mapping[str, Any], *, personal: Sequence[str] = ()) -> Receipt:
-        """As `Node.append`; while the commit is awaited no thread is held, so thousands may wait at once."""
-        return await (await self.run(partial(self.node.submit_note, note, personal=personal)))
 
     def acting(self, credential: str | None) -> AsyncActingNode:
         """The operations for another caller: this API key or session token; None for the operator of the folder."""
@@ -115,6 +107,9 @@ class AsyncNode(_Walking):
         self._threads.shutdown(wait=True)
 
     async def _perform(self, operation: str, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the operation's result
+        if operation == _APPEND:
+            # While the commit is awaited no thread is held, so thousands may wait at once.
+            return await (await self.run(partial(self.node.submit_note, **given)))
         return await self.run(partial(self.node.perform_named, operation, given))
 
     def _awaited(self, work: Callable[P, T]) -> Callable[P, Awaitable[T]]:

@@ -1,13 +1,9 @@
 """What an open node refuses by itself; everything else is refused by the flow that was called.
 
 NodeError               node.refused
-├── NodeClosedError     node.closed
-├── ReadOnlyNodeError   node.read_only
-├── FrozenTableError    node.table_frozen
-└── HomeMissingError    node.no_home
 """
 
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Code, Error
 
 
 class NodeError(Error):
@@ -15,27 +11,9 @@ class NodeError(Error):
 
     code = "node.refused"
     blame = Blame.USAGE
-
-
-class NodeClosedError(NodeError):
-    """The node was closed; open it again."""
-
-    code = "node.closed"
-
-
-class ReadOnlyNodeError(NodeError):
-    """The node was opened to be read: nothing can be recorded or signed through it."""
-
-    code = "node.read_only"
-
-
-class FrozenTableError(NodeError):
-    """Questions have been asked already; answerers are added before the first one."""
-
-    code = "node.table_frozen"
-
-
-class HomeMissingError(NodeError):
-    """A database address names no keys; `home` is the folder that has them."""
-
-    code = "node.no_home"
+    closed = Code("node.closed", "The node was closed; open it again.")
+    read_only = Code("node.read_only", "The node was opened to be read: nothing can be recorded or signed through it.")
+    table_frozen = Code(
+        "node.table_frozen", "Questions have been asked already; answerers are added before the first one."
+    )
+    no_home = Code("node.no_home", "A database address names no keys; `home` is the folder that has them.")

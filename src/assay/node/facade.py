@@ -10,12 +10,10 @@ from assay.node.aio import AsyncNode
 from assay.node.answer_journeys import AnswerJourneys
 from assay.node.claim_journeys import ClaimJourneys
 from assay.node.event_journeys import EventJourneys
-from assay.node.truth_journeys import TruthJourneys
 from assay.operations.calls import Calls, Given
 
 
 class Node(
-    TruthJourneys,
     ClaimJourneys,
     AnswerJourneys,
     EventJourneys,

@@ -18,7 +18,7 @@ from assay.kernel.ids import TenantId, parse_tenant_id
 from assay.kernel.instant import Instant
 from assay.kernel.key import TrustAnchors, parse_anchors
 from assay.node.acting import make_dispatcher
-from assay.node.errors import FrozenTableError, NodeClosedError, ReadOnlyNodeError
+from assay.node.errors import NodeError
 from assay.operations.dispatch import Dispatcher
 from assay.wiring import Models, open_estimator, open_evaluation, open_models, open_node
 
@@ -75,7 +75,7 @@ class OpenedNode:
         """What flows work with, for a journey that has no method here."""
         found = self._opened
         if found is None:
-            raise NodeClosedError(f"expected an open node, got `{self.folder}`, which was closed")
+            raise NodeError.closed(f"expected an open node, got `{self.folder}`, which was closed")
         return found
 
     @property
@@ -141,7 +141,7 @@ class OpenedNode:
         """The tools for what is recorded."""
         tools = self.tools
         if self.read_only:
-            raise ReadOnlyNodeError("expected a node that is open for writing, got one that is only read")
+            raise NodeError.read_only("expected a node that is open for writing, got one that is only read")
         return tools
 
     def _token(self, given: str | None, scope: str | None) -> str:
@@ -183,9 +183,9 @@ class OpenedNode:
 
     def _require_unfrozen(self, what: str) -> None:
         if self.is_closed:
-            raise NodeClosedError(f"expected an open node, got `{self.folder}`, which was closed")
+            raise NodeError.closed(f"expected an open node, got `{self.folder}`, which was closed")
         if self._asking is not None:
-            raise FrozenTableError(f"expected {what} before the first question, got one after it")
+            raise NodeError.table_frozen(f"expected {what} before the first question, got one after it")
 
     def _general(self) -> Models:
         with self._lock:

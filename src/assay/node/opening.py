@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from assay.node.aio import AsyncNode
-from assay.node.errors import HomeMissingError
+from assay.node.errors import NodeError
 from assay.node.facade import Node
 from assay.wiring import init_node
 
@@ -72,7 +72,7 @@ def _located(place: str | Path, home: str | Path | None) -> tuple[Path, str | No
     text = str(place)
     if text.startswith(_ADDRESSES):
         if home is None:
-            raise HomeMissingError("expected `home`, the folder with the node's keys, beside a database address")
+            raise NodeError.no_home("expected `home`, the folder with the node's keys, beside a database address")
         return Path(home), text
     folder = Path(place)
     return (folder.parent if folder.suffix in _DATABASE_FILES else folder), None

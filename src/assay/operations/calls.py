@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from assay.delivery.plugin import Category
     from assay.delivery.query import QueryType
     from assay.delivery.rule import RuleRef
+    from assay.delivery.state import PramanaState
     from assay.delivery.suggestion import HeldOut
     from assay.delivery.webhook import Webhook
     from assay.flows.claims.backtest_claims import BacktestResult
@@ -42,19 +43,20 @@ if TYPE_CHECKING:
     from assay.flows.claims.oversight import Oversight
     from assay.flows.claims.policies import ApproversView, GatePolicyView, PolicyCheck, PolicyRelease, TriedBundle
     from assay.flows.claims.show_claims import ClaimsView, ListedClaims
+    from assay.flows.delivery.answer_finding import Handled
     from assay.flows.delivery.answers import AnswerDetail, AnswerLine
     from assay.flows.delivery.count_outcome import Reported
     from assay.flows.delivery.deliver_answer import AnsweredQuestion
     from assay.flows.delivery.emit_event import Emitted
-    from assay.flows.delivery.handle_intake import Handled
     from assay.flows.delivery.outcomes import OutcomeLine
     from assay.flows.delivery.peers import Forwarded
     from assay.flows.delivery.query_types import ShortAnswer
     from assay.flows.delivery.recount_rules import Recount
     from assay.flows.delivery.root_causes import ShownItem
     from assay.flows.delivery.rules import RuleAlert, RuleLine, ShownRuleRecord
+    from assay.flows.delivery.service_state import ShownTrust
     from assay.flows.delivery.trace import ShownTrace
-    from assay.flows.delivery.training import PairFormat, TrainingQueue
+    from assay.flows.delivery.training import PairFormat, TrainingJobs, TrainingQueue
     from assay.flows.delivery.webhooks import AddedWebhook, Replayed, ShownWebhook
     from assay.flows.identity.api_keys import AddedSigningKey, IssuedKey, ListedApiKey
     from assay.flows.identity.principals import AmendedPrincipal, NameErasure, PasswordSet, PrincipalView
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from assay.flows.model.add_model import AddedModel
     from assay.flows.model.evaluate_model import EvaluatedModel
     from assay.flows.model.show_model import KnownModel, ListedModel
+    from assay.flows.permits.mandates import MandatePreview, MandateProposal, MandateView
     from assay.flows.permits.permits import PermitView, SignedPermit
     from assay.flows.registry.service_keys import KnownKey
     from assay.flows.registry.services import FoundServices, ServiceView
@@ -104,6 +107,7 @@ if TYPE_CHECKING:
     from assay.flows.verdicts.inspect_graphs import GraphEvent, GraphItem, KeptGraph
     from assay.flows.verdicts.read_verdicts import Decided, HeldVerdict, ListedVerdict, RuleVerdict
     from assay.flows.verdicts.runtime_v2 import V2Replay
+    from assay.flows.verdicts.sovereignty import JudgeHealth
     from assay.identity.credential import ApiKeyRevocation
     from assay.identity.principal import Principal, PrincipalKind
     from assay.identity.risk import RiskTier
@@ -113,11 +117,13 @@ if TYPE_CHECKING:
     from assay.kernel.cloudevent import CloudEvent
     from assay.kernel.ledger import Receipt
     from assay.kernel.transcript import Transcript
-    from assay.operations.access import PermittedOperation
+    from assay.operations.access import PermittedOperation, Why
+    from assay.permits.mandate import ArgumentLimit, Budget
     from assay.permits.permit import Effect, PermitState
     from assay.ports.claims_store import ReleasedClaimsPolicy
     from assay.ports.delivery_store import ReportingSession
     from assay.ports.graph_store import GraphActivation, RecordedReview
+    from assay.ports.permit_store import UsedMandate
     from assay.ports.registry_store import RegisteredKey, RevokedKey
     from assay.ports.validator import EvidenceFact
     from assay.ports.webhook_store import Letter
@@ -180,6 +186,11 @@ class Calls:
     def whoami(self) -> Who:
         """Show the principal behind the credential, with what the credential itself is good for."""
         result: Who = self._perform("caller.show", drop_absent())
+        return result
+
+    def why(self, action: str, *, on: str | None = None, who: str | None = None) -> Why:
+        """Show every requirement of an action: met or not, and what would change it."""
+        result: Why = self._perform("access.explain", drop_absent(action=action, on=on, who=who))
         return result
 
     def principals(self, *, limit: int = 100) -> Iterator[Principal]:
@@ -650,6 +661,11 @@ class Calls:
     def drop_view(self, name: str) -> Dropped:
         """Delete a saved view of the caller's own."""
         result: Dropped = self._perform("view.drop", drop_absent(name=name))
+        return result
+
+    def answer_key(self, key: str) -> Handled:
+        """Compile a key, and deliver its state as an answer: gated, marked, recorded."""
+        result: Handled = self._perform("key.answer", drop_absent(key=key))
         return result
 
     def contracts(self, *, limit: int = 100) -> Iterator[ContractItem]:
@@ -1155,6 +1171,11 @@ class Calls:
         result: Canary = self._perform("agreement.show", drop_absent())
         return result
 
+    def health(self) -> JudgeHealth:
+        """Show whether the node can judge records; open to everybody, so it says nothing of a tenant."""
+        result: JudgeHealth = self._perform("judge.health", drop_absent())
+        return result
+
     def sovereignty(self) -> bytes:
         """Show what evaluates here and whether it stays on the operator's ground, signed by the node's ledger key."""
         result: bytes = self._perform("sovereignty.show", drop_absent())
@@ -1516,6 +1537,88 @@ class Calls:
         """List permits, newest first."""
         return self._walk("permits.list", drop_absent(limit=limit, agent=agent, state=state))
 
+    def preview_mandate(
+        self,
+        *,
+        agent: str,
+        tool: str,
+        audience: str,
+        tier: RiskTier | str,
+        purpose: str,
+        count: int,
+        expires_at: str,
+        starts_at: str | None = None,
+        limits: Sequence[ArgumentLimit] = (),
+        budget: Budget | None = None,
+    ) -> MandatePreview:
+        """Show what a mandate would have allowed in the last 30 days; nothing is recorded and nobody is asked."""
+        result: MandatePreview = self._perform(
+            "mandate.preview",
+            drop_absent(
+                agent=agent,
+                tool=tool,
+                audience=audience,
+                tier=tier,
+                purpose=purpose,
+                count=count,
+                expires_at=expires_at,
+                starts_at=starts_at,
+                limits=limits,
+                budget=budget,
+            ),
+        )
+        return result
+
+    def propose_mandate(
+        self,
+        *,
+        agent: str,
+        tool: str,
+        audience: str,
+        tier: RiskTier | str,
+        purpose: str,
+        count: int,
+        expires_at: str,
+        starts_at: str | None = None,
+        limits: Sequence[ArgumentLimit] = (),
+        budget: Budget | None = None,
+    ) -> MandateProposal:
+        """Ask people to sign a standing approval: the agent for itself, operators and reviewers for any agent."""
+        result: MandateProposal = self._perform(
+            "mandate.propose",
+            drop_absent(
+                agent=agent,
+                tool=tool,
+                audience=audience,
+                tier=tier,
+                purpose=purpose,
+                count=count,
+                expires_at=expires_at,
+                starts_at=starts_at,
+                limits=limits,
+                budget=budget,
+            ),
+        )
+        return result
+
+    def revoke_mandate(self, mandate_id: str, *, reason: str) -> MandateView:
+        """Revoke a mandate at once: no call is covered after this, and permits that rest on it cannot be claimed."""
+        result: MandateView = self._perform("mandate.revoke", drop_absent(mandate_id=mandate_id, reason=reason))
+        return result
+
+    def mandate(self, mandate_id: str) -> MandateView:
+        """Show a mandate and how much of it is used: one's own, or any to those who may read records about others."""
+        result: MandateView = self._perform("mandate.show", drop_absent(mandate_id=mandate_id))
+        return result
+
+    def mandates(self, *, limit: int = 100, agent: str | None = None) -> Iterator[MandateView]:
+        """List signed mandates, newest first."""
+        return self._walk("mandates.list", drop_absent(limit=limit, agent=agent))
+
+    def mandate_uses(self, mandate_id: str, *, limit: int = 100) -> Iterator[UsedMandate]:
+        """List the calls that a mandate covered, newest first."""
+        return self._walk("mandate.uses", drop_absent(mandate_id=mandate_id, limit=limit))
+
     def list_answers(self, *, limit: int = 100, asked_by: str | None = None) -> Iterator[AnswerLine]:
         """List answers, the newest first; without a role that may see all of them, one's own."""
         return self._walk("answers.list", drop_absent(limit=limit, asked_by=asked_by))
@@ -1717,6 +1820,11 @@ class Calls:
         result: bytes = self._perform("pairs.export", drop_absent(format=format))
         return result
 
+    def train_pairs(self, *, size: int | None = None) -> TrainingJobs:
+        """Make a job of every whole batch of pairs that waits, and have the trainer take all jobs, if there is one."""
+        result: TrainingJobs = self._perform("pairs.train", drop_absent(size=size))
+        return result
+
     def training_queue(self) -> TrainingQueue:
         """Show how many training pairs wait, how many make a job, and how many jobs there were."""
         result: TrainingQueue = self._perform("pairs.queue", drop_absent())
@@ -1740,6 +1848,16 @@ class Calls:
     def emit_event(self, event: Given) -> Emitted:
         """Emit a SENSE event (PRAMANA 7.3); its `service` must be the name of the caller's principal."""
         result: Emitted = self._perform("event.emit", drop_absent(event=event))
+        return result
+
+    def pramana_state(self, *, service: str | None = None) -> PramanaState:
+        """Show STATE (PRAMANA 7.1): what this node can answer and which strands it checks; open to everybody."""
+        result: PramanaState = self._perform("pramana.state", drop_absent(service=service))
+        return result
+
+    def pramana_trust(self, user_id: str) -> ShownTrust:
+        """Show TRUST (PRAMANA 7.2) of one principal; a disabled one may do nothing."""
+        result: ShownTrust = self._perform("pramana.trust", drop_absent(user_id=user_id))
         return result
 
     def webhooks(self, *, limit: int = 100) -> Iterator[ShownWebhook]:

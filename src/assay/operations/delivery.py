@@ -23,7 +23,7 @@ from assay.flows.request import SEE_ALL
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole
-from assay.operations.kinds import SIGNED_IN, Bulk, Change, Listing, Operation, Read, needs, no_if
+from assay.operations.kinds import OPEN, SIGNED_IN, Bulk, Change, Listing, Operation, Read, needs, no_if
 from assay.operations.shown import delivery as shown
 from assay.operations.shown.claims import json_text
 
@@ -56,6 +56,7 @@ ANSWER_ASK = Change(
     "answer.ask",
     deliver_answer.ask,
     "POST /answers",
+    dialects=("POST /api/v2/pramana/query",),
     needs=ASK,
     tool="ask",
     command="ask",
@@ -71,6 +72,7 @@ ANSWER_RESUME = Change(
     "answer.resume",
     resume_answer.resume_answer,
     "POST /answers/{answer_id}/resume",
+    dialects=("POST /api/v2/pramana/query/{answer_id}/resume",),
     needs=ASK,
     tool="resume",
     command="resume",
@@ -83,6 +85,7 @@ OUTCOME_REPORT = Change(
     "outcome.report",
     report_outcome.outcome,
     "POST /outcomes",
+    dialects=("POST /api/v2/pramana/phala",),
     needs=REPORT,
     tool="report_outcome",
     command="outcome",
@@ -110,6 +113,7 @@ OUTCOME_FORWARD = Change(
     "outcome.foreign",
     peers.forward_outcome,
     "POST /outcomes/foreign",
+    dialects=("POST /api/v2/pramana/phala/foreign",),
     needs=REPORT,
     command="peer forward",
     example=OUTCOME_EXAMPLE,
@@ -121,6 +125,7 @@ PAIRS_EXPORT = Read(
     "pairs.export",
     training.training_pairs,
     "GET /pairs",
+    dialects=("GET /api/v2/pramana/pairs",),
     needs=SEE,
     command="pairs export",
     media_types=(training.LINES,),
@@ -129,6 +134,7 @@ EVENT_EMIT = Change(
     "event.emit",
     emit_event.emit_event,
     "POST /events",
+    dialects=("POST /api/v2/pramana/sense/emit",),
     needs=needs("pramana:emit"),
     command="emit",
     example={
@@ -184,8 +190,37 @@ RULE_CERTIFY = Change(
     example={"seen": "sha256:0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0"},
     shows=shown.certified_text,
 )
-# PRAMANA 7.2 has a route of its own, and no other.
-TRUST_SHOW = Read("pramana.trust", service_state.show_trust, needs=SIGNED_IN)
+STATE_SHOW = Read(
+    "pramana.state",
+    service_state.show_state,
+    "GET /pramana-state",
+    needs=OPEN,
+    dialects=("GET /api/v2/pramana/state", "GET /api/v2/pramana/state/{entity_id}"),
+    command="query state",
+    method="pramana_state",
+    uses=("answerers",),
+)
+TRUST_SHOW = Read(
+    "pramana.trust",
+    service_state.show_trust,
+    "GET /pramana-trust/{user_id}",
+    needs=SIGNED_IN,
+    dialects=("GET /api/v2/pramana/trust/{user_id}",),
+    command="query trust",
+    method="pramana_trust",
+    uses=("answerers",),
+)
+PAIRS_TRAIN = Change(
+    "pairs.train",
+    training.train_pairs,
+    "POST /pairs/train",
+    needs=OPERATE,
+    command="pairs train",
+    example={"size": 50},
+    shows=shown.jobs_text,
+    crew="judge",
+    may_repeat=True,
+)
 
 OPERATIONS: tuple[Operation, ...] = (
     Listing(
@@ -369,6 +404,7 @@ OPERATIONS: tuple[Operation, ...] = (
         then=_tend,
     ),
     PAIRS_EXPORT,
+    PAIRS_TRAIN,
     Read("pairs.queue", training.training_queue, "GET /pairs/queue", needs=SEE, command="pairs queue"),
     Read(
         "pairs.measure",
@@ -389,6 +425,7 @@ OPERATIONS: tuple[Operation, ...] = (
         shows=shown.agreement_text,
     ),
     EVENT_EMIT,
+    STATE_SHOW,
     TRUST_SHOW,
     Listing(
         "webhooks.list",

@@ -4,6 +4,7 @@ caller + operation -> permit: tenant, active, scope, role, tier, session -> limi
 request + key      -> perform: the kept answer of the same key, else the flow, whose first commit notes the key
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,19 +15,21 @@ import msgspec
 
 from assay.flows.answer_once import KeyedRequest, Reply, RequestsInHand, answer_once
 from assay.flows.identity.authenticate import refusal_of
-from assay.flows.request import SECRET_FORMS, Done
+from assay.flows.request import SECRET_FORMS, Done, FieldProblem, FieldsError
 from assay.flows.tools import Tools
 from assay.flows.traced_database import TracedDatabase
 from assay.identity.access import Requirement, check_access, find_unmet
 from assay.identity.caller import Caller
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Blame, Error
-from assay.operations.kinds import Operation
+from assay.operations.kinds import Operation, Place
 from assay.operations.problem import PROBLEM_TYPE, ProblemDetails, problem_of
 from assay.operations.rate import RateLimit
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _OK = "ok"
+_JSON = "application/json"
+_KEY = re.compile(r"[!-~]{1,255}")
 # (operation, outcome code, seconds)
 Count = Callable[[str, str, float], None]
 # The operation, who asked and what was returned, for figures of a room's own.
@@ -43,7 +46,7 @@ class KeptRefusalError(Error):
 
     def __init__(self, problem: ProblemDetails) -> None:
         super().__init__(problem.detail)
-        self.code = problem.code  # type: ignore[misc]  # the code of the refusal that is repeated
+        self.code = problem.code  # the code of the refusal that is repeated
         self.problem = problem
         self.problems = problem.errors
 
@@ -139,6 +142,9 @@ class Dispatcher:
 
     def keyed(self, operation: Operation, caller: Caller, request: Any, key: str) -> KeyedRequest:  # noqa: ANN401
         """The same operation with the same request is the same request, through whichever door it comes."""
+        if not _KEY.fullmatch(key):
+            message = f"expected 1 to 255 visible ASCII characters, got `{ascii(key)[1:-1][:80]}`"
+            raise FieldsError([FieldProblem(field="idempotency_key", message=message)])
         return KeyedRequest(
             tenant_id=caller.tenant_id,
             principal_id=caller.principal.id,
@@ -201,10 +207,21 @@ class Dispatcher:
 
 def _asked(operation: Operation, caller: Caller, request: Any) -> bytes:  # noqa: ANN401 - a request of the operation
     """What a key stands for. A hash of a password would be as good as the password to whoever guesses."""
-    hidden = {field.info.name: "" for field in operation.fields if field.option.form in SECRET_FORMS}
+    told: dict[str, object] = {field.info.name: "" for field in operation.fields if field.option.form in SECRET_FORMS}
+    if operation.document is not None and operation.document.media_type == _JSON:
+        name = next(field.info.name for field in operation.fields if field.place is Place.DOCUMENT)
+        told[name] = _same_document(getattr(request, name))
     asked = operation.name.encode() + b"\n"
-    asked += msgspec.json.encode(msgspec.structs.replace(request, **hidden) if hidden else request)
+    asked += msgspec.json.encode(msgspec.structs.replace(request, **told) if told else request)
     return asked + b"\nfloor %d" % caller.principal.authenticity_level_floor if operation.by_floor else asked
+
+
+def _same_document(content: bytes) -> bytes:
+    """A document as every door spells it: a tool takes an object, where other doors take its text."""
+    try:
+        return msgspec.json.encode(msgspec.json.decode(content), order="sorted")
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return content
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from assay.flows.identity import api_keys, principals, sessions, tiers
 from assay.flows.identity.api_keys import IssuedKey
 from assay.flows.identity.principals import AmendedPrincipal
 from assay.identity.principal import BuiltInRole
-from assay.operations.kinds import OPEN, SIGNED_IN, Change, Listing, Operation, Read, needs
+from assay.operations.access import explain_access
+from assay.operations.kinds import OPEN, SIGNED_IN, Change, Listing, Operation, Read, needs, no_if
 from assay.operations.shown import identity as shown
 from assay.registry.action import Tier
 
@@ -35,6 +36,17 @@ def _no_credential(given: Mapping[str, Any], added: AmendedPrincipal) -> str | N
     return f"{added.id} cannot sign in yet: set a password with `assay principal password {added.id}`, or use OIDC"
 
 
+# `/whoami` is the short path that 0.1.0 had.
+CALLER_SHOW = Read(
+    "caller.show",
+    sessions.whoami,
+    "GET /whoami",
+    needs=SIGNED_IN,
+    dialects=("GET /whoami",),
+    command="principal whoami",
+    tool="whoami",
+)
+
 OPERATIONS: tuple[Operation, ...] = (
     Change(
         "session.start",
@@ -55,7 +67,17 @@ OPERATIONS: tuple[Operation, ...] = (
         command="principal logout",
         says="ended {session_id}",
     ),
-    Read("caller.show", sessions.whoami, "GET /whoami", needs=SIGNED_IN, command="principal whoami", tool="whoami"),
+    CALLER_SHOW,
+    Read(
+        "access.explain",
+        explain_access,
+        "GET /why",
+        needs=SIGNED_IN,
+        command="principal why",
+        method="why",
+        shows=shown.requirements_text,
+        blames=no_if(lambda found: not found.allowed),
+    ),
     Listing(
         "principals.list",
         principals.principals,

@@ -80,13 +80,14 @@ SHARES = Shares()
 class Operation:
     """What every declaration says.
 
-    `route` is below `/api/v1`. `command` is a path of words; `tool` a name for agents; `method` the name in Python,
-    else the flow's own. On the command line `says` is a line with fields of the result in braces, `shows` a renderer of
-    the result, `columns` the columns of a list (fields of an item, or a head with a function of the item), `row` the
-    cells of one item by column where fields alone are not enough, `nothing` the words about an empty list, `blames`
-    what a result means for the exit code, and `notes` words for standard error before it: a template, or a function of
-    what was given and the result. `location` names a new resource by fields of the result. `etag` is a field of the
-    result that is a hash of it. `crew` names the threads of the HTTP door that do the work.
+    `route` is below `/api/v1`; `dialects` are the routes of specifications that perform the operation. `command` is a
+    path of words; `tool` a name for agents; `method` the name in Python, else the flow's own. On the command line
+    `says` is a line with fields of the result in braces, `shows` a renderer of the result, `columns` the columns of a
+    list (fields of an item, or a head with a function of the item), `row` the cells of one item by column where fields
+    alone are not enough, `nothing` the words about an empty list, `blames` what a result means for the exit code, and
+    `notes` words for standard error before it: a template, or a function of what was given and the result. `location`
+    names a new resource by fields of the result. `etag` is a field of the result that is a hash of it. `crew` names the
+    threads of the HTTP door that do the work.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Operation:
     route: str | None = None
     _: KW_ONLY
     needs: Needs
+    dialects: Sequence[str] = ()
     command: str | None = None
     tool: str | None = None
     method: str | None = None
@@ -191,6 +193,11 @@ class Operation:
     @property
     def path(self) -> str:
         return (self.route or "").partition(" ")[2]
+
+    @property
+    def full_route(self) -> str | None:
+        """The method and the whole path of the route."""
+        return None if self.route is None else f"{self.http_method} /api/v1{self.path}"
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:

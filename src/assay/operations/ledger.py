@@ -67,6 +67,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "checkpoint.show",
         proofs.checkpoint,
         "GET /checkpoints/{size}",
+        dialects=("GET /log/checkpoint",),
         needs=READ_TREE,
         command="ledger checkpoint-show",
         shows=shown.checkpoint_note,
@@ -107,7 +108,7 @@ OPERATIONS: tuple[Operation, ...] = (
         crew="report",
         remedies=_SIGN_FIRST,
     ),
-    Read("tile.show", proofs.tile, needs=READ_TREE),
+    Read("tile.show", proofs.tile, dialects=("GET /log/tile/{level}/{place}",), needs=READ_TREE),
     Read(
         "entry.prove",
         proofs.prove_entry,

@@ -10,6 +10,7 @@ EVENTS_FOLLOW = Stream(
     "events.follow",
     follow_events,
     "GET /events",
+    dialects=("GET /api/v2/pramana/sense/events",),
     needs=needs("events:read", *SEE_ALL),
     command="watch",
     method="events",

@@ -1,6 +1,6 @@
-"""Operations about permits: what was approved is what runs, at most once."""
+"""Operations about permits and mandates: what was approved is what runs, at most once."""
 
-from assay.flows.permits import permits
+from assay.flows.permits import mandates, permits
 from assay.operations.kinds import Change, Listing, Operation, Read, needs
 from assay.operations.shown import permits as shown
 
@@ -9,6 +9,18 @@ USE = needs("permits:use")
 SEE = needs("permits:read")
 
 _CALL = {"tool": "delete_record", "audience": "service:records", "arguments": {"id": 41}}
+
+_TERMS = {
+    "agent": "ai:clerk",
+    "tool": "refund",
+    "audience": "service:payments",
+    "tier": "DELETE",
+    "purpose": "small refunds",
+    "count": 20,
+    "expires_at": "2030-01-01T00:00:00Z",
+    "limits": [{"argument": "amount", "minimum": "0.01", "maximum": "50"}],
+    "budget": {"argument": "amount", "total": "100"},
+}
 
 OPERATIONS: tuple[Operation, ...] = (
     Change(
@@ -68,5 +80,63 @@ OPERATIONS: tuple[Operation, ...] = (
         command="permit list",
         columns=shown.COLUMNS,
         nothing="no permits",
+    ),
+    Read(
+        "mandate.preview",
+        mandates.preview_mandate,
+        "POST /mandates/preview",
+        needs=SEE,
+        command="mandate preview",
+        file="FILE",
+        example=_TERMS,
+        shows=shown.preview_text,
+    ),
+    Change(
+        "mandate.propose",
+        mandates.propose_mandate,
+        "POST /mandates",
+        needs=USE,
+        command="mandate propose",
+        file="FILE",
+        example=_TERMS,
+        location="/tickets/{ticket_id}",
+        shows=shown.proposal_text,
+    ),
+    Change(
+        "mandate.revoke",
+        mandates.revoke_mandate,
+        "POST /mandates/{mandate_id}/revoke",
+        needs=USE,
+        command="mandate revoke",
+        example={"reason": "the season is over"},
+        shows=shown.mandate_text,
+    ),
+    Read(
+        "mandate.show",
+        mandates.mandate,
+        "GET /mandates/{mandate_id}",
+        needs=SEE,
+        command="mandate show",
+        tool="show_mandate",
+        shows=shown.mandate_text,
+    ),
+    Listing(
+        "mandates.list",
+        mandates.mandates,
+        "GET /mandates",
+        needs=SEE,
+        command="mandate list",
+        tool="list_mandates",
+        columns=shown.MANDATE_COLUMNS,
+        nothing="no mandates",
+    ),
+    Listing(
+        "mandate.uses",
+        mandates.mandate_uses,
+        "GET /mandates/{mandate_id}/uses",
+        needs=SEE,
+        command="mandate uses",
+        columns=("position", "used_at", "amount", "total", "bundle_hash"),
+        nothing="not used yet",
     ),
 )

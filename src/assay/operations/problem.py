@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Protocol
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from assay.flows.errors.verdicts import InvalidGraphError, SovereigntyError
+from assay.flows.ledger.check_entry import NEXT_STEPS, EntryFaultError
 from assay.flows.request import FieldProblem
 from assay.identity.problem import Problem
 from assay.kernel.errors import Blame, Error
+from assay.ports.damage import DamagedRecordError
 from assay.verdicts.graph.issue import Issue
 
 PROBLEM_TYPE = "application/problem+json"
@@ -74,6 +76,8 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "ledger.clock_behind": HTTPStatus.SERVICE_UNAVAILABLE,
     # Another process has the writer's place by now; whoever asked can only come again.
     "ledger.fenced": HTTPStatus.SERVICE_UNAVAILABLE,
+    # The record was changed in the database: nothing of it is given out until the operator has seen to it.
+    "ledger.fault": HTTPStatus.SERVICE_UNAVAILABLE,
     # The model is ours to keep running; whoever sent the record can only come again.
     "model.busy": HTTPStatus.SERVICE_UNAVAILABLE,
     "model.timeout": HTTPStatus.SERVICE_UNAVAILABLE,
@@ -97,6 +101,8 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "store.closed": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.commit_failed": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.connection_lost": HTTPStatus.SERVICE_UNAVAILABLE,
+    "store.damaged_file": HTTPStatus.SERVICE_UNAVAILABLE,
+    "store.damaged_record": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.file_taken": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.writer_held": HTTPStatus.SERVICE_UNAVAILABLE,
@@ -122,8 +128,17 @@ class _Told(Protocol):
     def message(self) -> str: ...
 
 
+class Damage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which entry is damaged, what still holds before it, and what to do; `report` is where the full report is."""
+
+    first_bad_entry: int | None
+    last_good_checkpoint: int | None
+    next_steps: tuple[str, ...]
+    report: str
+
+
 class ProblemDetails(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """RFC 9457, with `code` (docs/errors.md) and every field that is wrong."""
+    """RFC 9457, with `code` (docs/errors.md) and every field that is wrong; `damage` where a record was changed."""
 
     type: str = "about:blank"
     title: str
@@ -131,6 +146,7 @@ class ProblemDetails(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     detail: str
     code: str
     errors: tuple[FieldProblem, ...] = ()
+    damage: Damage | UnsetType = UNSET
 
 
 def status_of(error: Error) -> HTTPStatus:
@@ -140,14 +156,30 @@ def status_of(error: Error) -> HTTPStatus:
 def problem_of(error: Error) -> ProblemDetails:
     """What the caller may know: of our own faults only the code, since a message may name files and hosts."""
     status = status_of(error)
-    listed = tuple(_listed_of(error))
-    is_ours = status >= HTTPStatus.INTERNAL_SERVER_ERROR and not listed
+    listed, damage = tuple(_listed_of(error)), _damage_of(error)
+    is_ours = status >= HTTPStatus.INTERNAL_SERVER_ERROR and not listed and not isinstance(error, EntryFaultError)
+    detail = "the node could not do this; its log says why" if is_ours else str(error)
+    if damage is not UNSET and not isinstance(error, EntryFaultError):
+        # The words of such an error may quote the row.
+        detail = "a stored record differs from the ledger, so it is neither shown nor used"
     return ProblemDetails(
         title=status.phrase,
         status=status,
-        detail="the node could not do this; its log says why" if is_ours else str(error),
+        detail=detail,
         code=error.code,
         errors=listed,
+        damage=damage,
+    )
+
+
+def _damage_of(error: Error) -> Damage | UnsetType:
+    if not isinstance(error, DamagedRecordError | EntryFaultError):
+        return UNSET
+    return Damage(
+        first_bad_entry=error.entry,
+        last_good_checkpoint=getattr(error, "last_good_checkpoint", None),
+        next_steps=NEXT_STEPS,
+        report="/api/v1/ledger/verification?full=true",
     )
 
 

@@ -18,11 +18,19 @@ AUDIT = needs("trust:read", BuiltInRole.AUDITOR, BuiltInRole.OPERATOR)
 _KEY = "earth:flood:h3:886142a8e7fffff:surface:2026-01-07T12:00Z"
 _HASH = "960042d806eb09444521ee0a89e4e96a368b19d44e9a726b9222799a2b8302a5"
 
-SNAPSHOT = Read("trust.snapshot", standings.trust_snapshot, "GET /trust-snapshot", needs=SEE, command="trust snapshot")
+SNAPSHOT = Read(
+    "trust.snapshot",
+    standings.trust_snapshot,
+    "GET /trust-snapshot",
+    dialects=("GET /trust-snapshot",),
+    needs=SEE,
+    command="trust snapshot",
+)
 AGENT_SHOW = Read(
     "agent.show",
     standings.agent,
     "GET /agents/{agent_id}",
+    dialects=("GET /agents/{agent_id}",),
     needs=SEE_OWN,
     command="trust show",
     shows=shown.agent_text,
@@ -31,6 +39,7 @@ SIGNALS_LIST = Listing(
     "signals.list",
     record_signal.signals,
     "GET /signals",
+    dialects=("GET /signals",),
     needs=SEE_OWN,
     command="trust signals",
     columns=shown.SIGNAL_COLUMNS,
@@ -40,6 +49,7 @@ SIGNAL_RECORD = Change(
     "signal.record",
     record_signal.record_signal,
     "POST /signals",
+    dialects=("POST /signals",),
     needs=SIGNAL,
     command="trust signal",
     method="signal",

@@ -1,5 +1,6 @@
 """Operations about observations, contracts, votes and truth states."""
 
+from assay.flows.delivery.answer_finding import answer_key
 from assay.flows.request import SEE_ALL
 from assay.flows.truth import (
     check_bronze,
@@ -15,6 +16,7 @@ from assay.flows.truth import (
 from assay.identity.principal import BuiltInRole
 from assay.operations.kinds import Bulk, Change, Listing, Operation, Read, needs, no_if
 from assay.operations.shown import truth as shown
+from assay.operations.shown.delivery import handled_text
 
 # Observations may be about people: without a role that sees all of them, a caller sees their own.
 SEE = needs("truth:read")
@@ -57,6 +59,7 @@ OBSERVATION_RECORD = Change(
     "observation.record",
     observe.observe,
     "POST /observations",
+    dialects=("POST /observations",),
     needs=OBSERVE,
     command="truth observe",
     example=OBSERVATION_EXAMPLE,
@@ -79,18 +82,25 @@ OBSERVATIONS_LIST = Listing(
     "observations.list",
     observe.observations,
     "GET /observations",
+    dialects=("GET /observations",),
     needs=SEE,
     command="truth observations",
     columns=("observation_id", "truthkey", "reporter_id", "received_at", "sequence_number"),
     nothing="nothing was observed",
 )
 STATE_DOCUMENT = Read(
-    "state.document", states.state_document, "GET /states/{key}/document", needs=SEE, command="truth document"
+    "state.document",
+    states.state_document,
+    "GET /states/{key}/document",
+    dialects=("GET /truthstates/{key}",),
+    needs=SEE,
+    command="truth document",
 )
 VERSIONS_LIST = Listing(
     "state.versions",
     states.versions,
     "GET /states/{key}/versions",
+    dialects=("GET /truthstates/{key}/history",),
     needs=SEE,
     command="truth history",
     columns=shown.VERSION_COLUMNS,
@@ -111,6 +121,7 @@ STATE_VERIFY = Read(
     "state.verify",
     check_truth.verify_state,
     "POST /states:verify",
+    dialects=("POST /verify",),
     needs=SEE,
     command="truth verify",
     shows=shown.finding_text,
@@ -141,6 +152,7 @@ VOTE_CAST = Change(
     "vote.cast",
     votes.vote,
     "POST /votes",
+    dialects=("POST /votes",),
     needs=VOTE,
     command="truth vote",
     example={"truthkey": _KEY, "vote_type": "RATIFY", "seen": _SEEN, "reason": "I was there"},
@@ -150,6 +162,18 @@ VOTE_CAST = Change(
 )
 
 OPERATIONS: tuple[Operation, ...] = (
+    Change(
+        "key.answer",
+        answer_key,
+        "POST /states/{key}/answers",
+        needs=needs("pramana:query"),
+        command="truth answer",
+        shows=handled_text,
+        blames=no_if(lambda done: done.delivered.body.withheld),
+        uses=("answerers",),
+        crew="judge",
+        by_floor=True,
+    ),
     Listing(
         "contracts.list",
         contracts.contracts,

@@ -1,6 +1,6 @@
 """Operations about telemetry, verdicts, knowledge graphs, coverage and sovereignty."""
 
-from assay.flows.delivery.handle_intake import answer_record
+from assay.flows.delivery.answer_finding import answer_record
 from assay.flows.request import SEE_ALL
 from assay.flows.verdicts import (
     attest_verdict,
@@ -19,7 +19,7 @@ from assay.flows.verdicts import (
 )
 from assay.identity.principal import BuiltInRole
 from assay.kernel.errors import Blame
-from assay.operations.kinds import SIGNED_IN, Bulk, Change, Listing, Operation, Read, Shares, needs
+from assay.operations.kinds import OPEN, SIGNED_IN, Bulk, Change, Listing, Operation, Read, Shares, needs, no_if
 from assay.operations.shown import verdicts as shown
 
 SEE = needs("verdicts:read", *SEE_ALL)
@@ -45,6 +45,7 @@ EVALUATE_RECORD = Change(
     "telemetry.evaluate",
     evaluate.evaluate,
     "POST /telemetry",
+    dialects=("POST /api/evaluate",),
     needs=EVALUATE,
     tool="evaluate",
     example=TELEMETRY_EXAMPLE,
@@ -72,6 +73,7 @@ LIST_VERDICTS = Listing(
     "verdicts.list",
     read_verdicts.verdicts,
     "GET /verdicts",
+    dialects=("GET /api/verdicts",),
     needs=SEE,
     command="verdict list",
     columns=shown.VERDICT_COLUMNS,
@@ -190,6 +192,7 @@ LOAD_GRAPH = Change(
     "graph.load",
     change_graphs.load_graph,
     "POST /graphs",
+    dialects=("POST /api/kg/load",),
     needs=CHANGE_GRAPHS,
     command="graph load",
     example=_GRAPH_EXAMPLE,
@@ -281,6 +284,7 @@ AGREEMENT = Read(
     "agreement.show",
     coverage.agreement,
     "GET /agreement",
+    dialects=("GET /api/canary",),
     needs=needs("verdicts:read"),
     command="agreement",
     shows=shown.agreement_text,
@@ -296,11 +300,22 @@ COVERAGE = Listing(
     columns=shown.COVERAGE_COLUMNS,
     nothing="every subject so far has a rule",
 )
+HEALTH = Read(
+    "judge.health",
+    sovereignty.health,
+    "GET /health",
+    needs=OPEN,
+    dialects=("GET /api/health",),
+    command="health",
+    uses=("any_judge",),
+    blames=no_if(lambda found: found.status != "ok"),
+)
 SOVEREIGNTY = Read(
     "sovereignty.show",
     sovereignty.sovereignty,
     "GET /sovereignty",
     command="sovereignty show",
+    dialects=("GET /api/sovereignty",),
     needs=SIGNED_IN,
     uses=("any_judge",),
 )
@@ -308,6 +323,7 @@ SOVEREIGNTY = Read(
 _NODE: tuple[Operation, ...] = (
     COVERAGE,
     AGREEMENT,
+    HEALTH,
     SOVEREIGNTY,
     Read(
         "sovereignty.quote",

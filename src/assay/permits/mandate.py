@@ -6,10 +6,10 @@ Nothing is covered that the mandate does not name: an argument without a limit i
 """
 
 import re
-from collections.abc import Iterator
-from decimal import Decimal
+from collections.abc import Iterable, Iterator
+from decimal import Context, Decimal
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NewType
 
 from msgspec import Struct
 
@@ -18,12 +18,17 @@ from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant, render_instant
-from assay.permits.errors import MandateError
+from assay.permits.errors import PermitError
 from assay.permits.permit import ToolCall
 
+MandateId = NewType("MandateId", str)
+MOST_USES = 100_000
+_ID = re.compile(r"mnd_[0-9a-z]{26}", re.ASCII)
 _MOST_LIMITS = 50
 _NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,20})?(?:e[+-]?\d{1,2})?", re.ASCII)
 _LONGEST_TEXT = 2000
+# Sums of numbers as long as `_NUMBER` allows are exact.
+_EXACT = Context(prec=500)
 # What a glob is compared with: longer values are refused, so that a comparison stays cheap.
 _LONGEST_VALUE = 4096
 
@@ -64,6 +69,13 @@ class MandateTerms(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     expires_at: Instant
 
 
+class Seat(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """So many people of a role signed: a mandate replaces their approval and nobody else's."""
+
+    role: str
+    people: int
+
+
 class Used(Struct, frozen=True, kw_only=True):
     """How much of a mandate is used up."""
 
@@ -87,11 +99,23 @@ def terms_hash(terms: MandateTerms) -> Digest:
     return digest_of(canonicalize(terms))
 
 
+def parse_mandate_id(text: str) -> MandateId:
+    if _ID.fullmatch(text) is None:
+        raise PermitError.mandate_refused(f"expected a mandate: `mnd_` and 26 of `0-9 a-z`, got `{text[:80]}`")
+    return MandateId(text)
+
+
+def has_seats(seats: Iterable[Seat], needed: Iterable[Seat]) -> bool:
+    """Whether the signatures under a mandate are those that a call would need."""
+    signed = {seat.role: seat.people for seat in seats}
+    return all(signed.get(seat.role, 0) >= seat.people for seat in needed)
+
+
 def verify_terms(terms: MandateTerms, *, at: Instant) -> None:
     """Raise with everything that is wrong with the terms."""
     problems = tuple(_problems(terms, at))
     if problems:
-        raise MandateError("; ".join(problems))
+        raise PermitError.mandate_refused("; ".join(problems))
 
 
 def check_call(terms: MandateTerms, call: ToolCall, tier: RiskTier, used: Used, *, at: Instant) -> Coverage:
@@ -110,10 +134,15 @@ def check_call(terms: MandateTerms, call: ToolCall, tier: RiskTier, used: Used, 
         if found is None or found < 0:
             reasons.append(f"`{terms.budget.argument}` must be a number of at least 0 to be taken from the budget")
         else:
-            amount, left = found, Decimal(terms.budget.total) - used.total
+            amount, left = found, _EXACT.subtract(Decimal(terms.budget.total), used.total)
             if amount > left:
                 reasons.append(f"`{terms.budget.argument}` is {amount}, but {left} of {terms.budget.total} is left")
     return Coverage(reasons=tuple(reasons), amount=amount)
+
+
+def use(used: Used, amount: Decimal) -> Used:
+    """What is used up after one more call of this amount."""
+    return Used(count=used.count + 1, total=_EXACT.add(used.total, amount))
 
 
 def number_of(value: object) -> Decimal | None:
@@ -131,8 +160,8 @@ def _problems(terms: MandateTerms, at: Instant) -> Iterator[str]:
         yield "expected a tier below PRIVILEGE: no standing approval covers it"
     if not terms.purpose.strip() or len(terms.purpose) > _LONGEST_TEXT:
         yield f"expected a purpose of 1 to {_LONGEST_TEXT} characters"
-    if terms.count < 1:
-        yield f"expected a count of at least 1, got {terms.count}"
+    if not 1 <= terms.count <= MOST_USES:
+        yield f"expected a count of 1 to {MOST_USES}, got {terms.count}"
     if not max(terms.starts_at, at) < terms.expires_at:
         yield f"expected `expires_at` in the future and after `starts_at`, got {render_instant(terms.expires_at)}"
     names = [limit.argument for limit in terms.limits]

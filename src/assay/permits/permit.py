@@ -18,7 +18,7 @@ from assay.kernel.digest import Digest, digest_of, parse_digest
 from assay.kernel.errors import CanonicalError
 from assay.kernel.ids import PrincipalId, TenantId, parse_principal_id, parse_tenant_id
 from assay.kernel.instant import Instant
-from assay.permits.errors import PermitExpiredError, PermitFormError, PermitUseError
+from assay.permits.errors import PermitError
 
 PermitId = NewType("PermitId", str)
 PERMIT_ENTROPY_BYTES = 32
@@ -98,23 +98,23 @@ class Permit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         parse_digest(self.bundle_hash)
         parse_permit_id(self.permit_id)
         if _NONCE.fullmatch(self.nonce) is None:
-            raise PermitFormError("expected a nonce of 32 lower-case hex digits")
+            raise PermitError.form("expected a nonce of 32 lower-case hex digits")
         if self.issued_at.microsecond or self.expires_at.microsecond:
-            raise PermitFormError("expected times in whole seconds")
+            raise PermitError.form("expected times in whole seconds")
         if not self.issued_at < self.expires_at:
-            raise PermitFormError("expected `expires_at` after `issued_at`")
+            raise PermitError.form("expected `expires_at` after `issued_at`")
 
 
 def parse_permit_id(text: str) -> PermitId:
     if _ID.fullmatch(text) is None:
-        raise PermitFormError(f"expected a permit: `pmt_` and 26 of `0-9 a-z`, got `{text[:80]}`")
+        raise PermitError.form(f"expected a permit: `pmt_` and 26 of `0-9 a-z`, got `{text[:80]}`")
     return PermitId(text)
 
 
 def permit_names(entropy: bytes) -> tuple[PermitId, str]:
     """The id and the nonce of a new permit from fresh random bytes."""
     if len(entropy) != PERMIT_ENTROPY_BYTES:
-        raise PermitFormError(f"expected {PERMIT_ENTROPY_BYTES} random bytes, got {len(entropy)}")
+        raise PermitError.form(f"expected {PERMIT_ENTROPY_BYTES} random bytes, got {len(entropy)}")
     name = b32encode(entropy[:_HALF]).decode().lower().rstrip("=")
     return PermitId(f"pmt_{name}"), entropy[_HALF:].hex()
 
@@ -129,7 +129,7 @@ def second_of(number: int) -> Instant:
     try:
         return Instant(datetime.fromtimestamp(number, UTC))
     except (OverflowError, ValueError, OSError) as error:
-        raise PermitFormError(f"expected a time in seconds since 1970, got `{number}`") from error
+        raise PermitError.form(f"expected a time in seconds since 1970, got `{number}`") from error
 
 
 def render_call(call: ToolCall) -> str:
@@ -137,9 +137,9 @@ def render_call(call: ToolCall) -> str:
     try:
         text = canonicalize(msgspec.to_builtins(call))
     except CanonicalError as error:
-        raise PermitUseError(f"the arguments of `{call.tool}` have no canonical JSON: {error}") from error
+        raise PermitError.use(f"the arguments of `{call.tool}` have no canonical JSON: {error}") from error
     if len(text) > LONGEST_CALL:
-        raise PermitUseError(
+        raise PermitError.use(
             f"expected a call of at most {LONGEST_CALL} bytes, got {len(text)}: pass large content by hash"
         )
     return text.decode()
@@ -150,9 +150,9 @@ def parse_call(text: str) -> ToolCall:
     try:
         call = msgspec.json.decode(text, type=ToolCall)
     except msgspec.MsgspecError as error:
-        raise PermitUseError(f"expected `tool`, `arguments` and `audience`: {error}") from error
+        raise PermitError.use(f"expected `tool`, `arguments` and `audience`: {error}") from error
     if render_call(call) != text:
-        raise PermitUseError("expected the call in canonical JSON")
+        raise PermitError.use("expected the call in canonical JSON")
     return call
 
 
@@ -161,24 +161,24 @@ def hash_arguments(arguments: Mapping[str, Any]) -> Digest:
     try:
         return digest_of(canonicalize(dict(arguments)))
     except CanonicalError as error:
-        raise PermitUseError(f"the arguments have no canonical JSON: {error}") from error
+        raise PermitError.use(f"the arguments have no canonical JSON: {error}") from error
 
 
 def verify_use(permit: Permit, call: ToolCall, *, at: Instant) -> None:
     """Raise unless the permit is for exactly this call, now. It does not say that nobody has claimed it before."""
     if permit.audience != call.audience:
-        raise PermitUseError(f"the permit is for `{permit.audience}`, not for `{call.audience}`")
+        raise PermitError.use(f"the permit is for `{permit.audience}`, not for `{call.audience}`")
     if permit.tool != call.tool:
-        raise PermitUseError(f"the permit is for the tool `{permit.tool}`, not for `{call.tool}`")
+        raise PermitError.use(f"the permit is for the tool `{permit.tool}`, not for `{call.tool}`")
     found = hash_arguments(call.arguments)
     if permit.arguments_hash != found:
-        raise PermitUseError(f"expected arguments of hash {permit.arguments_hash}, as approved, got {found}")
+        raise PermitError.use(f"expected arguments of hash {permit.arguments_hash}, as approved, got {found}")
     if at >= permit.expires_at:
-        raise PermitExpiredError(
+        raise PermitError.expired(
             f"`{permit.permit_id}` expired at {permit.expires_at:%Y-%m-%dT%H:%M:%SZ}: ask for another"
         )
 
 
 def _require_name(text: str, longest: int, what: str) -> None:
     if not (1 <= len(text) <= longest and text.isprintable() and text == text.strip()):
-        raise PermitFormError(f"expected {what} of 1 to {longest} printable characters, got `{text[:80]!r}`")
+        raise PermitError.form(f"expected {what} of 1 to {longest} printable characters, got `{text[:80]!r}`")

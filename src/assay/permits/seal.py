@@ -14,7 +14,7 @@ from assay.kernel.cbor import CborKey, CborValue, parse_cbor, render_cbor
 from assay.kernel.cose import ALGORITHM, EDDSA, KEY_ID, parse_sign1, render_sign1, seal_sign1, verify_sign1
 from assay.kernel.ids import KeyId
 from assay.kernel.signature import verify_ed25519
-from assay.permits.errors import PermitFormError
+from assay.permits.errors import PermitError
 from assay.permits.permit import Permit, second_of
 
 JWT_TYPE = "assay-permit+jwt"
@@ -53,7 +53,7 @@ def verify_permit(form: str | bytes, find_key: FindKey) -> Permit:
     The caller must still compare the call (`verify_use`) and claim the permit at the node.
     """
     if len(form) > LONGEST_FORM:
-        raise PermitFormError(f"expected a permit of at most {LONGEST_FORM} bytes, got {len(form)}")
+        raise PermitError.form(f"expected a permit of at most {LONGEST_FORM} bytes, got {len(form)}")
     return _verify_jwt(form, find_key) if isinstance(form, str) else _verify_cose(form, find_key)
 
 
@@ -82,10 +82,10 @@ def _permit_of(claims: Mapping[Any, Any]) -> Permit:
     texts = {name: value for name, value in claims.items() if name not in ("exp", "iat")}
     unknown = sorted(str(name) for name in texts.keys() - known - {"mandate"})
     if unknown or known - texts.keys() or not all(isinstance(value, str) for value in texts.values()):
-        raise PermitFormError(f"expected the claims of a permit as text, got {', '.join(unknown) or 'others'}")
+        raise PermitError.form(f"expected the claims of a permit as text, got {', '.join(unknown) or 'others'}")
     times = [claims.get(name) for name in ("iat", "exp")]
     if not all(type(one) is int for one in times):
-        raise PermitFormError("expected `iat` and `exp` in whole seconds")
+        raise PermitError.form("expected `iat` and `exp` in whole seconds")
     issued, expires = (second_of(int(one or 0)) for one in times)
     return Permit(
         permit_id=texts["jti"],
@@ -106,10 +106,10 @@ def _permit_of(claims: Mapping[Any, Any]) -> Permit:
 def _verify_jwt(form: str, find_key: FindKey) -> Permit:
     parts = form.split(".")
     if len(parts) != _PARTS:
-        raise PermitFormError("expected a JWT of three parts")
+        raise PermitError.form("expected a JWT of three parts")
     head, claims = (_object(_unb64(part)) for part in parts[:2])
     if (head.get("alg"), head.get("typ")) != ("EdDSA", JWT_TYPE) or set(head) != {"alg", "kid", "typ"}:
-        raise PermitFormError(f"expected a header of `alg` EdDSA, `kid` and `typ` {JWT_TYPE}")
+        raise PermitError.form(f"expected a header of `alg` EdDSA, `kid` and `typ` {JWT_TYPE}")
     permit = _permit_of(claims)
     message = f"{parts[0]}.{parts[1]}".encode()
     verify_ed25519(find_key(KeyId(str(head["kid"])), permit), message, _unb64(parts[2]))
@@ -121,12 +121,12 @@ def _verify_cose(form: bytes, find_key: FindKey) -> Permit:
     header, claims = message.header, parse_cbor(message.payload or b"")
     key_id = header.get(KEY_ID)
     if set(header) != {ALGORITHM, KEY_ID, _TYPE} or (header[ALGORITHM], header[_TYPE]) != (EDDSA, COSE_TYPE):
-        raise PermitFormError(f"expected protected headers of EdDSA, a key id and the type {COSE_TYPE}")
+        raise PermitError.form(f"expected protected headers of EdDSA, a key id and the type {COSE_TYPE}")
     if not isinstance(claims, dict) or not isinstance(key_id, bytes) or message.unprotected:
-        raise PermitFormError("expected a map of claims, a key id in bytes and no unprotected header")
+        raise PermitError.form("expected a map of claims, a key id in bytes and no unprotected header")
     named = {str(_NAMES.get(key, key)) if isinstance(key, int) else key: value for key, value in claims.items()}
     if len(named) != len(claims) or not isinstance(named.get("jti"), bytes):
-        raise PermitFormError("expected each claim once, and a permit id in bytes")
+        raise PermitError.form("expected each claim once, and a permit id in bytes")
     named["jti"] = named["jti"].decode(errors="replace")
     permit = _permit_of(named)
     verify_sign1(message, find_key(KeyId(key_id.decode(errors="replace")), permit))
@@ -137,7 +137,7 @@ def _object(content: bytes) -> dict[str, Any]:
     try:
         return msgspec.json.decode(content, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise PermitFormError("expected a JSON object") from error
+        raise PermitError.form("expected a JSON object") from error
 
 
 def _b64(content: bytes) -> str:
@@ -148,7 +148,7 @@ def _unb64(text: str) -> bytes:
     try:
         found = urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except (binascii.Error, ValueError) as error:
-        raise PermitFormError("expected base64url without padding") from error
+        raise PermitError.form("expected base64url without padding") from error
     if _b64(found) != text:
-        raise PermitFormError("expected base64url without padding, in its one spelling")
+        raise PermitError.form("expected base64url without padding, in its one spelling")
     return found

@@ -1,18 +1,26 @@
-"""What stands at the door: signing keys, nonces that were used, and failed logins.
+"""Signing keys, used nonces and failed logins.
 
-Keys and their ends are facts and only ever added; nonces and failures are memory, and are forgotten in time.
+Keys are facts and only ever added; nonces and failures are deleted when they are old.
 """
 
-from collections.abc import Iterator
 from typing import Protocol
 
 from msgspec import Struct
 
-from assay.identity.signing_key import SigningKeyEnd, SigningKeyRecord
+from assay.identity.signing_key import SigningKeyRecord
 from assay.identity.throttle import Failures
 from assay.kernel.digest import Digest
 from assay.kernel.ids import KeyId, PrincipalId, TenantId
 from assay.kernel.instant import Instant
+
+
+class SigningKeyRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A registered public key; `record` is a `SigningKeyRecord`."""
+
+    key_id: KeyId
+    principal_id: PrincipalId
+    record: str
+    sequence_number: int = 0
 
 
 class UsedNonce(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -25,25 +33,13 @@ class UsedNonce(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class AccessStore(Protocol):
-    """A key, an end or a nonce that is already there is refused with `store.conflict`."""
-
-    def add_signing_key(self, record: SigningKeyRecord) -> None: ...
+    """A nonce that is already there is refused with `store.conflict`."""
 
     def find_signing_key(self, key_id: KeyId) -> SigningKeyRecord | None: ...
 
     def signing_keys(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[SigningKeyRecord, ...]:
-        """All that were ever registered, by id."""
+        """Return all that were ever registered, by id."""
         ...
-
-    def signing_key_log(self, tenant_id: TenantId) -> Iterator[SigningKeyRecord]:
-        """Every key of everybody, in no order, streamed; so is `signing_key_end_log`."""
-        ...
-
-    def signing_key_end_log(self, tenant_id: TenantId) -> Iterator[SigningKeyEnd]: ...
-
-    def end_signing_key(self, end: SigningKeyEnd) -> None: ...
-
-    def find_signing_key_end(self, key_id: KeyId) -> SigningKeyEnd | None: ...
 
     def use_nonce(self, used: UsedNonce) -> None: ...
 

@@ -100,6 +100,10 @@ class ClaimsStore(Protocol):
 
     def find_bundle(self, tenant_id: TenantId, bundle_hash: Digest) -> ReceivedBundle | None: ...
 
+    def logged_under(self, tenant_id: TenantId, bundle_id: str) -> tuple[int, ...]:
+        """Return the numbers of the `claims.received` entries with this id (a UUID) by the ledger's own index."""
+        ...
+
     def find_bundles(self, tenant_id: TenantId, bundle_hashes: Iterable[Digest]) -> tuple[ReceivedBundle, ...]:
         """Return those of them that were received, in any order; a few queries, however many there are."""
         ...

@@ -1,40 +1,75 @@
-"""Principals and what proves them. Everything is added, nothing changed: the latest version counts."""
+"""Principals and their credentials. Versions and ends are read from the ledger; stored secrets from their table."""
 
 from collections.abc import Iterable, Iterator
-from typing import Protocol
+from typing import Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord, ApiKeyRevocation, PasswordRecord
 from assay.identity.principal import Principal
 from assay.identity.session import SessionId, SessionRecord, SessionRevocation
+from assay.identity.signing_key import SigningKeyEnd
+from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import Instant
 from assay.ports.credential_seal import StoredCredential
 
-Credential = ApiKeyRecord | PasswordRecord | SessionRecord
-Revocation = ApiKeyRevocation | SessionRevocation
+Credential: TypeAlias = ApiKeyRecord | PasswordRecord | SessionRecord
+End: TypeAlias = ApiKeyRevocation | SessionRevocation | SigningKeyEnd
+E = TypeVar("E", ApiKeyRevocation, SessionRevocation, SigningKeyEnd)
 
 
-class RecordedPrincipal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A version as its row has it: the columns by which it is found, what it says, and the entry that it names."""
+class CredentialRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A stored credential: `record` has the hash of the secret, and the MAC of the row as its last member."""
 
-    principal_id: str
-    version: int
-    principal: Principal
+    credential_id: str
+    kind: str
+    principal_id: PrincipalId
+    record: str
+    sequence_number: int = 0
+
+
+class PrincipalVersion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A view: one version of a principal, without its name; `name_hash` is the commitment of that."""
+
+    subject: str
     sequence_number: int
+    principal: Principal
+    name_hash: Digest | None
+
+
+class PasswordChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A view: the principal has a new password since `set_at`; its row has the same number."""
+
+    subject: str
+    sequence_number: int
+    set_at: Instant
+
+
+class CredentialEnd(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A view: the credential `subject` ends, as `end` says."""
+
+    subject: str
+    sequence_number: int
+    end: End
+
+
+class Holder(Struct, frozen=True, kw_only=True):
+    """What decides on a credential besides its record: its principal, its ends, and since when the password is set."""
+
+    principal: Principal
+    ends: tuple[End, ...]
+    password_set_at: Instant | None
 
 
 class IdentityStore(Protocol):
-    """A version, credential or revocation that is already there is refused with `store.conflict`.
+    """The newest version of a principal and the ends of credentials are those that the ledger has.
 
-    A credential whose MAC does not hold is `store.damaged_record`: it is never returned.
+    A credential whose MAC does not hold, or that its entry does not commit to, is `store.damaged_record`.
     """
 
-    def add_principal(self, principal: Principal, sequence_number: int) -> None:
-        """Add version 1, or the version after the latest; any other is `store.conflict`.
-
-        The name is kept apart from the record, with the entry that logged its commitment, and can be erased.
-        """
+    def find_holder(self, tenant_id: TenantId, principal_id: PrincipalId, credential_id: str) -> Holder | None:
+        """Return what decides on a credential, by one query; None for an unknown principal."""
         ...
 
     def find_principal(self, tenant_id: TenantId, principal_id: PrincipalId) -> Principal | None: ...
@@ -44,72 +79,51 @@ class IdentityStore(Protocol):
     def principals(
         self, tenant_id: TenantId, *, after: str | None = None, limit: int | None = None
     ) -> tuple[Principal, ...]:
-        """The latest version of each, by id; at most so many, after this id."""
+        """Return the newest version of each principal, by id; at most `limit`, after this id."""
+        ...
+
+    def principals_with(self, tenant_id: TenantId, names: Iterable[str]) -> tuple[Principal, ...]:
+        """Return the principals that have one of these roles or ids, by id, without their names."""
+        ...
+
+    def histories(self, tenant_id: TenantId) -> tuple[tuple[Principal, ...], ...]:
+        """Return all versions of each principal, without their names."""
         ...
 
     def recorded_in(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[int, ...]:
-        """The entries of all versions, in order; the last is the one in force."""
-        ...
-
-    def principal_log(self, tenant_id: TenantId) -> Iterator[RecordedPrincipal]:
-        """Every version of everybody, in the order of their entries, streamed."""
+        """Return the entries of all versions, in order; the last one is in force."""
         ...
 
     def named_in(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[int, ...]:
-        """The entries that logged a name of this principal which is still kept, in order."""
+        """Return the entries that logged a name of this principal which is not erased, in order."""
         ...
 
-    def erase_name(self, tenant_id: TenantId, sequence_number: int) -> None:
-        """Forget the name that this entry logged; the version stays without it. Other entries have none."""
+    def forget_names(self) -> None:
+        """Drop names from memory; call it when one was erased."""
         ...
 
-    def credential_log(self, tenant_id: TenantId) -> Iterator[Credential]:
-        """Every credential of everybody, in no order, streamed; so is `revocation_log`."""
+    def ends(self, tenant_id: TenantId, credential_ids: Iterable[str], kind: type[E]) -> tuple[E, ...]:
+        """Return the ends of these credentials, in the order of their entries; a few queries, however many ids."""
+        ...
+
+    def sealed(self, record: Credential) -> CredentialRow:
+        """Return the row of a new credential with its MAC, for `unit.record`."""
         ...
 
     def stored_credentials(self) -> Iterator[StoredCredential]:
-        """The rows of every credential of every tenant, streamed, whether their MACs hold or not."""
+        """Stream the rows of every credential of every tenant, whether their MACs hold or not."""
         ...
 
     def broken_credentials(self, tenant_id: TenantId) -> Iterator[str]:
-        """The ids of credentials whose MAC does not hold; a key that is not here is `key.file_missing`."""
+        """Stream the ids of credentials whose MAC does not hold; without the key it is `key.file_missing`."""
         ...
-
-    def revocation_log(self, tenant_id: TenantId) -> Iterator[Revocation]: ...
-
-    def add_api_key(self, record: ApiKeyRecord) -> None: ...
 
     def find_api_key(self, prefix: ApiKeyPrefix) -> ApiKeyRecord | None: ...
 
-    def principals_with(self, tenant_id: TenantId, names: Iterable[str]) -> tuple[Principal, ...]:
-        """Of those whoever has one of these roles or ids, by id; perhaps others too, so the caller looks at each.
-
-        One question, and those who clearly have none of them are not read.
-        """
-        ...
-
     def api_keys_of(self, tenant_id: TenantId, principal_ids: Iterable[PrincipalId]) -> tuple[ApiKeyRecord, ...]:
-        """Of any of these principals. A few questions, however many they are."""
+        """Return the keys of these principals, by principal and in order; a few queries, however many principals."""
         ...
-
-    def api_key_revocations_of(self, prefixes: Iterable[ApiKeyPrefix]) -> tuple[ApiKeyRevocation, ...]:
-        """Of any of these keys; as `api_keys_of`."""
-        ...
-
-    def api_keys(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[ApiKeyRecord, ...]: ...
-
-    def revoke_api_key(self, revocation: ApiKeyRevocation) -> None: ...
-
-    def api_key_revocations(self, prefix: ApiKeyPrefix) -> tuple[ApiKeyRevocation, ...]: ...
-
-    def add_password(self, record: PasswordRecord) -> None: ...
 
     def find_password(self, tenant_id: TenantId, principal_id: PrincipalId) -> PasswordRecord | None: ...
 
-    def add_session(self, record: SessionRecord) -> None: ...
-
     def find_session(self, session_id: SessionId) -> SessionRecord | None: ...
-
-    def revoke_session(self, revocation: SessionRevocation) -> None: ...
-
-    def session_revocations(self, session_id: SessionId) -> tuple[SessionRevocation, ...]: ...

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from assay.kernel.digest import Digest
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Code, Error
 from assay.verdicts.quote import WeightQuote
 
 
@@ -12,12 +12,10 @@ class MeasuredBootError(Error):
 
     code = "sovereignty.tpm"
     blame = Blame.OURS
-
-
-class OtherWeightsMeasuredError(MeasuredBootError):
-    """Other weights than these were measured since the machine started, and that cannot be taken back."""
-
-    code = "sovereignty.measured_other"
+    measured_other = Code(
+        "sovereignty.measured_other",
+        "Other weights than these were measured since the machine started, and that cannot be taken back.",
+    )
 
 
 class MeasuredBoot(Protocol):
@@ -26,7 +24,7 @@ class MeasuredBoot(Protocol):
     def measure(self, weights: Digest) -> None:
         """Put these weights on record, once per boot; doing it again changes nothing.
 
-        Raises `OtherWeightsMeasuredError` where the register already holds anything else.
+        Raises `sovereignty.measured_other` where the register already holds anything else.
         """
         ...
 

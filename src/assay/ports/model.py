@@ -7,8 +7,6 @@ configured, whoever needs one reports `model.unavailable`, and the stricter answ
     ModelError
     ├── ModelUnavailableError   model.unavailable     there is no model, or it does not answer
     ├── ModelTimeoutError       model.timeout         no answer in the time that was allowed, queueing included
-    ├── ModelBusyError          model.busy            as many callers wait as may
-    ├── ModelCancelledError     model.cancelled       the caller gave up
     ├── ModelReplyError         model.bad_reply       the server answered something that is no generation
     ├── ModelOversizeError      model.oversize        the answer is longer than any that was asked for
     ├── ModelRequestError       model.bad_request     the question is outside the limits
@@ -24,7 +22,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from assay.kernel.digest import Digest
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Code, Error
 
 # A grammar, as the JSON Schema of what may be written.
 JsonSchema = Mapping[str, object]
@@ -37,6 +35,9 @@ class ModelError(Error):
 
     code = "model.refused"
     blame = Blame.ANSWER
+    replies = Code("model.replies", "A file of recorded replies cannot be read.", Blame.USAGE)
+    busy = Code("model.busy", "As many callers wait for a model as may; ask again later.")
+    cancelled = Code("model.cancelled", "The caller gave up before a model answered.")
 
 
 class ModelUnavailableError(ModelError):
@@ -49,18 +50,6 @@ class ModelTimeoutError(ModelError):
     """A model did not answer in the time that was allowed, waiting in the queue included."""
 
     code = "model.timeout"
-
-
-class ModelBusyError(ModelError):
-    """As many callers wait for a model as may; ask again later."""
-
-    code = "model.busy"
-
-
-class ModelCancelledError(ModelError):
-    """The caller gave up before a model answered."""
-
-    code = "model.cancelled"
 
 
 class ModelReplyError(ModelError):

@@ -47,11 +47,9 @@ class ModelActivation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class ModelStore(Protocol):
-    """All of it is added and never changed: which model judged when is known for good."""
-
-    def add_model(self, tenant_id: TenantId, model: RegisteredModel) -> None:
-        """Weights that are known already are `store.conflict`."""
-        ...
+    """Rows are added by `unit.record` and never changed. Weights that are known already are `store.conflict`, and so is
+    a second activation by one ticket.
+    """
 
     def find_model(self, tenant_id: TenantId, weight_hash: str) -> RegisteredModel | None: ...
 
@@ -59,20 +57,10 @@ class ModelStore(Protocol):
         """In the order they were added."""
         ...
 
-    def add_evaluation(self, tenant_id: TenantId, evaluation: ModelEvaluation) -> None: ...
-
     def evaluations(self, tenant_id: TenantId, weight_hash: str) -> tuple[ModelEvaluation, ...]:
         """The latest first."""
         ...
 
-    def activate(self, tenant_id: TenantId, activation: ModelActivation) -> None:
-        """A ticket activates once."""
-        ...
-
-    def find_active(self, tenant_id: TenantId) -> ModelActivation | None:
-        """The latest; None where no other model than the shipped one ever came into use."""
-        ...
-
     def activations(self, tenant_id: TenantId) -> tuple[ModelActivation, ...]:
-        """In the order they happened."""
+        """In the order they happened. Which one is in force, `flows.model.known_weights.find_activation` says."""
         ...

@@ -1,6 +1,6 @@
-"""Permits in the database: one row when issued, one when claimed, one for each report, one when ended by people."""
+"""Permits and mandates in the database: a row for each step of a permit, a row for each use of a mandate."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from msgspec import Struct
@@ -8,7 +8,9 @@ from msgspec import Struct
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
+from assay.permits.mandate import MandateId
 from assay.permits.permit import Effect, PermitId
+from assay.ports.claims_store import ReceivedBundle
 
 
 class IssuedPermit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -32,7 +34,10 @@ class ClaimedPermit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class ReportedEffect(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`is_late` is 1 where the report came after its time; it then tells reviewers something, and decides nothing."""
+    """`is_late` is 1 where the report came after its time; it then tells reviewers something, and decides nothing.
+
+    `detail` is the commitment of what the tool said, as JSON; empty where it said nothing.
+    """
 
     permit_id: PermitId
     effect: Effect
@@ -51,6 +56,42 @@ class EndedPermit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     by: PrincipalId
     reason: str
     ticket_id: TicketId | None
+    ended_at: Instant
+    sequence_number: int
+
+
+class SignedMandate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`text` is the terms, `seats` whose approval it replaces, `signed_by` its signers: each as canonical JSON."""
+
+    mandate_id: MandateId
+    agent: PrincipalId
+    tool: str
+    text: str
+    seats: str
+    signed_by: str
+    proposed_by: PrincipalId
+    ticket_id: TicketId
+    signed_at: Instant
+    expires_at: Instant
+    sequence_number: int
+
+
+class UsedMandate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`position` counts the uses 1, 2, 3 …; `total` is what is used of the budget after this one."""
+
+    mandate_id: MandateId
+    position: int
+    bundle_hash: Digest
+    amount: str
+    total: str
+    used_at: Instant
+    sequence_number: int
+
+
+class EndedMandate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    mandate_id: MandateId
+    by: PrincipalId
+    reason: str
     ended_at: Instant
     sequence_number: int
 
@@ -86,4 +127,32 @@ class PermitStore(Protocol):
 
     def logged_of_bundle(self, tenant_id: TenantId, bundle_hash: Digest) -> tuple[int, ...]:
         """Return the numbers of the `permit.issued` entries of a bundle by the ledger's own index."""
+        ...
+
+    def find_mandate(self, tenant_id: TenantId, mandate_id: MandateId) -> SignedMandate | None: ...
+
+    def mandates_for(self, tenant_id: TenantId, agent: PrincipalId, *, after: Instant) -> tuple[SignedMandate, ...]:
+        """Return the mandates of an agent that expire after this, the next to expire first."""
+        ...
+
+    def mandate_page(
+        self, tenant_id: TenantId, *, before: int, limit: int, agent: PrincipalId | None = None
+    ) -> tuple[SignedMandate, ...]:
+        """Return mandates, newest first."""
+        ...
+
+    def last_use(self, tenant_id: TenantId, mandate_id: MandateId) -> UsedMandate | None: ...
+
+    def uses(self, tenant_id: TenantId, mandate_id: MandateId, *, before: int, limit: int) -> tuple[UsedMandate, ...]:
+        """Return uses with a position below `before`, newest first."""
+        ...
+
+    def find_end(self, tenant_id: TenantId, mandate_id: MandateId) -> EndedMandate | None: ...
+
+    def mandate_logged(self, tenant_id: TenantId, mandate_id: MandateId) -> Mapping[str, int]:
+        """Return by kind the number of the newest entry about a mandate by the ledger's own index."""
+        ...
+
+    def bundles_of(self, tenant_id: TenantId, agent: PrincipalId, *, since: Instant) -> Iterator[ReceivedBundle]:
+        """Return the bundles that an agent sent since then, oldest first."""
         ...

@@ -4,10 +4,6 @@ question -> `validate` -> judgement, which a flow records as an `AiScore`; the c
 One that cannot judge says so by a coded error: then there is no score, and the ladder waits, which is the stricter end.
 
     ValidatorError
-    ├── ValidatorUnavailableError   validator.unavailable     no engine of this name can be asked
-    ├── UnknownCheckError           validator.unknown_check   the engine does not know a check of the contract
-    ├── UnknownStageError           validator.unknown_stage   the contract has no such rung
-    └── JudgementFormError          validator.judgement       what came back is no judgement
 """
 
 from decimal import Decimal
@@ -15,7 +11,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Code, Error
 from assay.kernel.instant import Instant
 from assay.truth.contract import ContractFields, Stage, StageName
 from assay.truth.evidence import Fingerprint
@@ -32,33 +28,15 @@ class ValidatorError(Error):
 
     code = "validator.refused"
     blame = Blame.ANSWER
-
-
-class ValidatorUnavailableError(ValidatorError):
-    """No engine of this name can be asked."""
-
-    code = "validator.unavailable"
-
-
-class UnknownCheckError(ValidatorError):
-    """An engine does not know a check that the contract asks of it."""
-
-    code = "validator.unknown_check"
-    blame = Blame.USAGE
-
-
-class UnknownStageError(ValidatorError):
-    """A contract has no such rung."""
-
-    code = "validator.unknown_stage"
-    blame = Blame.USAGE
-
-
-class JudgementFormError(ValidatorError):
-    """What an engine answered is no judgement."""
-
-    code = "validator.judgement"
-    blame = Blame.INPUT
+    duplicate_engine = Code("validator.duplicate_engine", "Two engines have one name.", Blame.USAGE)
+    pixels = Code("validator.pixels", "Pixels are not the grid of grey values that the method looks at.", Blame.USAGE)
+    picture = Code("validator.picture", "A content is no picture that can be decoded.", Blame.INPUT)
+    unavailable = Code("validator.unavailable", "No engine of this name can be asked.")
+    unknown_check = Code(
+        "validator.unknown_check", "An engine does not know a check that the contract asks of it.", Blame.USAGE
+    )
+    unknown_stage = Code("validator.unknown_stage", "A contract has no such rung.", Blame.USAGE)
+    judgement = Code("validator.judgement", "What an engine answered is no judgement.", Blame.INPUT)
 
 
 class EvidenceFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -102,7 +80,7 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def stage(self) -> Stage:
         found = self.contract.ai_validation_routing.find(self.stage_name)
         if found is None:
-            raise UnknownStageError(f"expected a rung of `{self.contract.id}`, got `{self.stage_name}`")
+            raise ValidatorError.unknown_stage(f"expected a rung of `{self.contract.id}`, got `{self.stage_name}`")
         return found
 
 
@@ -120,9 +98,11 @@ class Judgement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         score = self.score
         if not (score.is_finite() and 0 <= score <= 1 and has_six_places(score)):
-            raise JudgementFormError(f"expected a score of 0 to 1 with at most six places, got {score}")
+            raise ValidatorError.judgement(f"expected a score of 0 to 1 with at most six places, got {score}")
         if len(self.note) > _LONGEST_NOTE:
-            raise JudgementFormError(f"expected a note of at most {_LONGEST_NOTE} characters, got {len(self.note)}")
+            raise ValidatorError.judgement(
+                f"expected a note of at most {_LONGEST_NOTE} characters, got {len(self.note)}"
+            )
 
 
 class Validator(Protocol):

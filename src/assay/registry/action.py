@@ -11,7 +11,7 @@ from assay.identity.mask import MASK_MAX
 from assay.identity.principal import Principal
 from assay.identity.problem import shortened
 from assay.kernel.ids import PrincipalId
-from assay.registry.errors import InvalidRuleError
+from assay.registry.errors import RegistryError
 
 # `MOVEMENT_AUTHORITY`, `vessel.ukc-status`: what codex.json calls its actions and queries.
 ACTION_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}", re.ASCII)
@@ -150,4 +150,4 @@ def _is_text(value: object) -> bool:
 
 def _require(holds: bool, field: str, expected: str, got: object) -> None:  # noqa: FBT001  a condition, read as a sentence
     if not holds:
-        raise InvalidRuleError(f"{field}: expected {expected}, got `{shortened(got)}`")
+        raise RegistryError.invalid_rule(f"{field}: expected {expected}, got `{shortened(got)}`")

@@ -25,7 +25,7 @@ from assay.registry._columns import (
     whole_numbers,
 )
 from assay.registry.action import is_tier
-from assay.registry.errors import DuplicateServiceError, InvalidRuleError, UnknownServiceError
+from assay.registry.errors import RegistryError
 from assay.registry.manifest import Manifest
 from assay.registry.permission import ANKR_32BIT_V1, MaskSchema, describe, missing_bits, parse_mask
 
@@ -144,7 +144,7 @@ class Index:
         """Which bit or tier is missing; agrees with `who_can` in every case."""
         entry = self.entries.get(service_id)
         if entry is None:
-            raise UnknownServiceError(f"the index knows no service `{service_id[:80]}`")
+            raise RegistryError.unknown_service(f"the index knows no service `{service_id[:80]}`")
         missing = describe(missing_bits(entry.capability_mask, self._require(needed)), self.schema)
         low = entry.tier < tier
         lacks = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has tier {entry.tier}, not {tier}"] * low
@@ -322,18 +322,18 @@ def _require_sound(entries: Sequence[ServiceEntry], schema: MaskSchema) -> None:
     named = _named_bits(schema)
     for entry in entries:
         if entry.id in seen:
-            raise DuplicateServiceError(f"`{entry.id[:80]}` stands in the index twice")
+            raise RegistryError.duplicate_service(f"`{entry.id[:80]}` stands in the index twice")
         seen.add(entry.id)
         if not is_tier(entry.tier):
-            raise InvalidRuleError(f"expected a tier of 0 to 3 for `{entry.id[:80]}`, got `{entry.tier}`")
+            raise RegistryError.invalid_rule(f"expected a tier of 0 to 3 for `{entry.id[:80]}`, got `{entry.tier}`")
         if type(entry.capability_mask) is not int or entry.capability_mask & ~named:
             parse_mask(entry.capability_mask, schema)
-            raise InvalidRuleError(f"expected the mask of `{entry.id[:80]}` in its unsigned form")
+            raise RegistryError.invalid_rule(f"expected the mask of `{entry.id[:80]}` in its unsigned form")
 
 
 def _require_tier(tier: int) -> int:
     if not is_tier(tier):
-        raise InvalidRuleError(f"expected a tier of 0 to 3, got `{tier}`")
+        raise RegistryError.invalid_rule(f"expected a tier of 0 to 3, got `{tier}`")
     return tier
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from assay.registry.discover import Index, ServiceEntry, update_index
-from assay.registry.errors import FleetHistoryError
+from assay.registry.errors import RegistryError
 
 
 class FleetSnapshot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,7 +47,9 @@ def change_between(
 def join_changes(first: FleetChange, then: FleetChange) -> FleetChange:
     """Both as one: what was put and then dropped is only dropped."""
     if first.revision != then.since:
-        raise FleetHistoryError(f"expected a change from revision {first.revision}, got one from {then.since}")
+        raise RegistryError.fleet_history(
+            f"expected a change from revision {first.revision}, got one from {then.since}"
+        )
     put = {entry.id: entry for entry in first.put}
     gone = {*first.drop, *then.drop}
     for name in then.drop:
@@ -65,5 +67,5 @@ def join_changes(first: FleetChange, then: FleetChange) -> FleetChange:
 def follow_change(index: Index, change: FleetChange, *, at_revision: int) -> Index:
     """The next snapshot of the index; a change that does not begin where it stands is refused."""
     if change.since != at_revision:
-        raise FleetHistoryError(f"expected a change from revision {at_revision}, got one from {change.since}")
+        raise RegistryError.fleet_history(f"expected a change from revision {at_revision}, got one from {change.since}")
     return update_index(index, put=change.put, drop=change.drop)

@@ -13,7 +13,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from assay.kernel.instant import Instant
-from assay.registry.errors import WindowFormError
+from assay.registry.errors import RegistryError
 
 WINDOW_SECONDS = 60
 _EPOCH = Instant(datetime(1970, 1, 1, tzinfo=UTC))
@@ -37,7 +37,7 @@ class Bucket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if not 0 <= self.errors <= self.requests:
-            raise WindowFormError(f"expected 0 to {self.requests} errors, got {self.errors}")
+            raise RegistryError.window(f"expected 0 to {self.requests} errors, got {self.errors}")
 
 
 class Totals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

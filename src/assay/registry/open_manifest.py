@@ -12,7 +12,7 @@ from assay.kernel.key import key_id_of
 from assay.kernel.signature import SignedKind, parse_signature_hex, signing_message, verify_ed25519
 from assay.registry._read import Reader
 from assay.registry._read_manifest import KNOWN_FIELDS, REQUIRED_FIELDS, read_manifest, read_signature
-from assay.registry.errors import InvalidManifestError, UnsignedManifestError
+from assay.registry.errors import InvalidManifestError, RegistryError
 from assay.registry.manifest import OpenedManifest
 from assay.registry.permission import DEFAULT_SCHEMAS, MaskSchema
 from assay.registry.problem import ManifestProblem, ManifestProblemCode
@@ -47,11 +47,11 @@ def sign_manifest(
 def verify_manifest(opened: OpenedManifest, keys: Iterable[bytes]) -> KeyId:
     """Raise unless one of the keys that the operator knows for this service signed it; returns which."""
     if opened.signature is None:
-        raise UnsignedManifestError(f"the manifest of `{opened.manifest.service}` is not signed")
+        raise RegistryError.unsigned(f"the manifest of `{opened.manifest.service}` is not signed")
     known = {key_id_of(raw): raw for raw in keys}
     raw = known.get(opened.signature.key_id)
     if raw is None:
-        raise UnsignedManifestError(f"`{opened.signature.key_id}` is no known key of `{opened.manifest.service}`")
+        raise RegistryError.unsigned(f"`{opened.signature.key_id}` is no known key of `{opened.manifest.service}`")
     message = signing_message(SignedKind.MANIFEST, opened.canonical)
     verify_ed25519(raw, message, parse_signature_hex(opened.signature.value_hex))
     return opened.signature.key_id

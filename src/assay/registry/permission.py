@@ -16,13 +16,7 @@ from msgspec import Struct
 from assay.identity.errors import MaskError
 from assay.identity.mask import normalise_mask
 from assay.identity.problem import shortened
-from assay.registry.errors import (
-    MaskWidthError,
-    ReservedBitError,
-    SchemaError,
-    UnknownActionError,
-    UnknownPermissionError,
-)
+from assay.registry.errors import RegistryError
 
 _UNIVERSAL = ("READ", "QUERY", "WRITE", "EXECUTE", "APPROVE", "AUDIT", "ADMIN", "SUPER")
 _AUTONOMY = ("AI_READ", "AI_QUERY", "AI_SUGGEST", "AI_EXECUTE", "AI_APPROVE", "AUTONOMOUS", None, None)
@@ -75,7 +69,9 @@ class MaskTable(Struct, frozen=True, kw_only=True):
     def get(self, name: str) -> int:
         mask = self.masks.get(name)
         if mask is None:
-            raise UnknownActionError(f"expected one of {', '.join(sorted(self.masks))[:200]}, got `{name[:80]}`")
+            raise RegistryError.unknown_action(
+                f"expected one of {', '.join(sorted(self.masks))[:200]}, got `{name[:80]}`"
+            )
         return mask
 
 
@@ -91,7 +87,7 @@ def make_schema(id: str, domain: Mapping[int, str], *, width: int = _NARROW) -> 
 
 def _require(holds: bool, expected: str, got: object) -> None:  # noqa: FBT001  a condition, read as a sentence
     if not holds:
-        raise SchemaError(f"{expected}, got `{shortened(got)}`")
+        raise RegistryError.mask_schema(f"{expected}, got `{shortened(got)}`")
 
 
 ANKR_32BIT_V1 = make_schema(
@@ -123,14 +119,14 @@ def parse_mask(value: object, schema: MaskSchema = ANKR_32BIT_V1) -> int:
     mask = _narrow(value) if schema.width == _NARROW else _wide(value, schema.width)
     if mask & schema.reserved:
         bits = ", ".join(str(bit) for bit in range(schema.width) if mask & schema.reserved & 1 << bit)
-        raise ReservedBitError(f"expected no reserved bit of `{schema.id}`, got bits {bits}")
+        raise RegistryError.reserved_bit(f"expected no reserved bit of `{schema.id}`, got bits {bits}")
     return mask
 
 
 def has_perm(mask: int, permission: int) -> bool:
     """Whether this one bit is set; refuses a value that is not exactly one bit."""
     if not _is_unsigned(permission) or permission.bit_count() != 1:
-        raise UnknownPermissionError(f"expected exactly one bit, got `{shortened(permission)}`")
+        raise RegistryError.unknown_permission(f"expected exactly one bit, got `{shortened(permission)}`")
     return missing_bits(mask, permission) == 0
 
 
@@ -142,7 +138,9 @@ def has_all(mask: int, needed: int) -> bool:
 def missing_bits(mask: int, needed: int) -> int:
     """The needed bits that are not set; both are masks in their one form, since a minus sign would set them all."""
     if not (_is_unsigned(mask) and _is_unsigned(needed)):
-        raise MaskWidthError(f"expected masks in their unsigned form, got `{shortened(mask)}`, `{shortened(needed)}`")
+        raise RegistryError.mask_width(
+            f"expected masks in their unsigned form, got `{shortened(mask)}`, `{shortened(needed)}`"
+        )
     return needed & ~mask
 
 
@@ -158,7 +156,9 @@ def mask_of(names: Iterable[str], schema: MaskSchema = ANKR_32BIT_V1) -> int:
     wanted = tuple(names)
     unknown = sorted(set(wanted) - bits.keys())
     if unknown:
-        raise UnknownPermissionError(f"expected permissions of `{schema.id}`, got `{', '.join(unknown)[:80]}`")
+        raise RegistryError.unknown_permission(
+            f"expected permissions of `{schema.id}`, got `{', '.join(unknown)[:80]}`"
+        )
     return reduce(or_, (1 << bits[name] for name in wanted), 0)
 
 
@@ -179,14 +179,14 @@ def _narrow(value: object) -> int:
     try:
         return normalise_mask(value)
     except MaskError as error:
-        raise MaskWidthError(str(error)) from error
+        raise RegistryError.mask_width(str(error)) from error
 
 
 def _wide(value: object, width: int) -> int:
     number = int(value, 16) if isinstance(value, str) and _HEX.fullmatch(value) else value
     if isinstance(number, bool) or not isinstance(number, int):
         got = f"{type(value).__name__} `{shortened(value)}`"
-        raise MaskWidthError(f"expected a whole number of {width} bits or `0x` and lower-case hex, got {got}")
+        raise RegistryError.mask_width(f"expected a whole number of {width} bits or `0x` and lower-case hex, got {got}")
     if not -(1 << width - 1) <= number < 1 << width:
-        raise MaskWidthError(f"expected {width} bits, got `{shortened(number)}`")
+        raise RegistryError.mask_width(f"expected {width} bits, got `{shortened(number)}`")
     return number & (1 << width) - 1

@@ -13,7 +13,7 @@ from assay.kernel.digest import Digest
 from assay.kernel.instant import Instant
 from assay.registry.code_comments import comment_lines
 from assay.registry.documents import ProofDocument, ProofRow
-from assay.registry.errors import InvalidRuleError
+from assay.registry.errors import RegistryError
 
 DEFAULT_THRESHOLD = 90.0
 # `@rule:ABC-12`; a dot or a colon inside belongs to the id, one at its end to the sentence. Between backticks the mark
@@ -77,7 +77,7 @@ def prove(
     """
     ids = [rule.id for rule in rules]
     if len(ids) != len(set(ids)):
-        raise InvalidRuleError("expected each rule once")
+        raise RegistryError.invalid_rule("expected each rule once")
     places: dict[str, list[str]] = {}
     for one in annotations:
         places.setdefault(one.rule_id, []).append(f"{one.path}:{one.line}")

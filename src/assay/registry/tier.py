@@ -15,21 +15,11 @@ from assay.identity.principal import Principal
 from assay.identity.problem import shortened
 from assay.kernel.canonical import canonical_digest
 from assay.kernel.digest import Digest
+from assay.kernel.errors import Code
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.registry.action import Action, ActionRequest, Grant, RollbackDescriptor, ServicePower, Tier
-from assay.registry.errors import (
-    BitsMissingError,
-    DeniedError,
-    NoRollbackError,
-    NotLoggedError,
-    RestrictedError,
-    RollbackTokenError,
-    SelfEscalationError,
-    TierChangeError,
-    TierClosedError,
-    UndeclaredError,
-)
+from assay.registry.errors import BitsMissingError, DeniedError, TierClosedError
 from assay.registry.permission import missing_bits
 
 _LOGGED_FROM = Tier.LOW_RISK_WRITE
@@ -59,17 +49,17 @@ class Refusal(StrEnum):
     TIER_CHANGE = "FRJ-015"
 
 
-_ERRORS: MappingProxyType[Refusal, type[DeniedError]] = MappingProxyType(
+_ERRORS: MappingProxyType[Refusal, Code | type[DeniedError]] = MappingProxyType(
     {
         Refusal.BITS_MISSING: BitsMissingError,
-        Refusal.RESTRICTED: RestrictedError,
+        Refusal.RESTRICTED: DeniedError.restricted,
         Refusal.TIER_CLOSED: TierClosedError,
-        Refusal.UNDECLARED: UndeclaredError,
-        Refusal.NOT_LOGGED: NotLoggedError,
-        Refusal.NO_ROLLBACK: NoRollbackError,
-        Refusal.ROLLBACK_TOKEN: RollbackTokenError,
-        Refusal.SELF_ESCALATION: SelfEscalationError,
-        Refusal.TIER_CHANGE: TierChangeError,
+        Refusal.UNDECLARED: DeniedError.undeclared,
+        Refusal.NOT_LOGGED: DeniedError.not_logged,
+        Refusal.NO_ROLLBACK: DeniedError.no_rollback,
+        Refusal.ROLLBACK_TOKEN: DeniedError.rollback_token,
+        Refusal.SELF_ESCALATION: DeniedError.self_escalation,
+        Refusal.TIER_CHANGE: DeniedError.tier_change,
     }
 )
 
@@ -159,7 +149,7 @@ def log_action(
     require(decide(grant, power, request))
     action = power.actions[request.action_id]
     if action.rollback is None:
-        raise NoRollbackError(f"`{action.id}` of tier {action.tier} has no rollback descriptor")
+        raise DeniedError.no_rollback(f"`{action.id}` of tier {action.tier} has no rollback descriptor")
     return ActionLog(
         service_id=power.service_id,
         action_id=action.id,

@@ -13,7 +13,7 @@ from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.instant import Instant
 from assay.registry.action import is_tier
-from assay.registry.errors import InvalidRuleError, TierChangeError
+from assay.registry.errors import DeniedError, RegistryError
 
 _LONGEST_REASON = 500
 _MAY_CHANGE = (BuiltInRole.ADMIN,)
@@ -29,9 +29,13 @@ class TierOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if not is_tier(self.to_tier):
-            raise InvalidRuleError(f"to_tier: expected a whole number of 0 to 3, got `{str(self.to_tier)[:80]}`")
+            raise RegistryError.invalid_rule(
+                f"to_tier: expected a whole number of 0 to 3, got `{str(self.to_tier)[:80]}`"
+            )
         if not self.reason.strip() or len(self.reason) > _LONGEST_REASON:
-            raise InvalidRuleError(f"reason: expected 1 to {_LONGEST_REASON} characters, got `{self.reason[:80]}`")
+            raise RegistryError.invalid_rule(
+                f"reason: expected 1 to {_LONGEST_REASON} characters, got `{self.reason[:80]}`"
+            )
 
 
 class TierChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,14 +61,14 @@ def change_tier(
 ) -> TierChange:
     """The next change; refuses machines, the disabled, the unauthorised and whoever the change is about."""
     if not by.is_person() or not by.is_active(at):
-        raise TierChangeError(f"expected an active person to change a tier, got {by.kind} `{by.id}`")
+        raise DeniedError.tier_change(f"expected an active person to change a tier, got {by.kind} `{by.id}`")
     if by.id == order.subject:
-        raise TierChangeError(f"`{by.id}` asked to change their own tier")
+        raise DeniedError.tier_change(f"`{by.id}` asked to change their own tier")
     if not has_role(by, _MAY_CHANGE):
-        raise TierChangeError(f"`{by.id}` holds none of the roles that may change a tier")
+        raise DeniedError.tier_change(f"`{by.id}` holds none of the roles that may change a tier")
     own = _of(history, order.subject)
     if own and at < own[-1].changed_at:
-        raise TierChangeError(f"expected a change after {own[-1].changed_at.isoformat()}, got {at.isoformat()}")
+        raise DeniedError.tier_change(f"expected a change after {own[-1].changed_at.isoformat()}, got {at.isoformat()}")
     return TierChange(
         subject=order.subject,
         version=len(own) + 1,

@@ -19,7 +19,7 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.instant import Instant, render_instant
 from assay.registry.action import Tier, is_tier
-from assay.registry.errors import RestoreError, SwitchHistoryError, SwitchRuleError
+from assay.registry.errors import RegistryError
 from assay.registry.health import Totals
 from assay.review.kind import TicketKind
 from assay.review.settle import Settlement, SettlementState
@@ -57,13 +57,17 @@ class SwitchRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if _DECIMAL.fullmatch(str(self.error_rate_threshold)) is None:
-            raise SwitchRuleError(f"expected a decimal as text, got `{shortened(self.error_rate_threshold)}`")
+            raise RegistryError.switch_rule(f"expected a decimal as text, got `{shortened(self.error_rate_threshold)}`")
         if not self.threshold < 1:
-            raise SwitchRuleError(f"expected a threshold from 0 to below 1, got `{self.error_rate_threshold}`")
+            raise RegistryError.switch_rule(
+                f"expected a threshold from 0 to below 1, got `{self.error_rate_threshold}`"
+            )
         if type(self.min_requests) is not int or self.min_requests < 1:
-            raise SwitchRuleError(f"expected at least 1 request, got `{shortened(self.min_requests)}`")
+            raise RegistryError.switch_rule(f"expected at least 1 request, got `{shortened(self.min_requests)}`")
         if not is_tier(self.fallback_tier) or self.fallback_tier > Tier.READ:
-            raise SwitchRuleError(f"expected a fallback tier of 0 or 1, got `{shortened(self.fallback_tier)}`")
+            raise RegistryError.switch_rule(
+                f"expected a fallback tier of 0 or 1, got `{shortened(self.fallback_tier)}`"
+            )
 
     @property
     def threshold(self) -> Fraction:
@@ -142,7 +146,7 @@ def judge(switch: Switch, rule: SwitchRule, figures: SenseFigures, *, at: Instan
 def pull(switch: Switch, figures: SenseFigures, *, reason: str, by: PrincipalId, at: Instant) -> Fired | None:
     """Fire by hand, whatever the figures say; None where the switch is fired already."""
     if not reason.strip() or len(reason) > _LONGEST_REASON:
-        raise SwitchRuleError(f"expected a reason of 1 to {_LONGEST_REASON} characters, got `{reason[:80]}`")
+        raise RegistryError.switch_rule(f"expected a reason of 1 to {_LONGEST_REASON} characters, got `{reason[:80]}`")
     return None if switch.is_fired else _fired(switch, FiringCause.MANUAL, reason, figures, at=at, by=by)
 
 
@@ -168,15 +172,19 @@ def restore(switch: Switch, ticket: Ticket, settlement: Settlement, by: Principa
     """
     fired = switch.fired
     if fired is None:
-        raise RestoreError(f"the switch of `{switch.service_id}` is not fired")
+        raise RegistryError.restore(f"the switch of `{switch.service_id}` is not fired")
     fired_hash = canonical_digest(fired)
     if ticket.kind is not TicketKind.RESTORE or ticket.shown_hash != fired_hash:
-        raise RestoreError(f"ticket `{ticket.id}` is not about firing {fired.episode} of `{switch.service_id}`")
+        raise RegistryError.restore(
+            f"ticket `{ticket.id}` is not about firing {fired.episode} of `{switch.service_id}`"
+        )
     people = _restoring(ticket, settlement)
     if not by.is_person() or not by.is_active(at) or by.id not in people:
-        raise RestoreError(f"expected an active person who chose to restore, got {by.kind} `{by.id}`")
+        raise RegistryError.restore(f"expected an active person who chose to restore, got {by.kind} `{by.id}`")
     if at < fired.fired_at:
-        raise RestoreError(f"expected a restore after {render_instant(fired.fired_at)}, got {render_instant(at)}")
+        raise RegistryError.restore(
+            f"expected a restore after {render_instant(fired.fired_at)}, got {render_instant(at)}"
+        )
     return Restored(
         service_id=switch.service_id,
         episode=fired.episode,
@@ -195,7 +203,9 @@ def follow(switch: Switch, facts: Iterable[Fired | Restored]) -> Switch:
     """
     for fact in facts:
         if fact.service_id != switch.service_id:
-            raise SwitchHistoryError(f"expected facts of `{switch.service_id}`, got one of `{fact.service_id}`")
+            raise RegistryError.switch_history(
+                f"expected facts of `{switch.service_id}`, got one of `{fact.service_id}`"
+            )
         switch = _after_firing(switch, fact) if isinstance(fact, Fired) else _after_restore(switch, fact)
     return switch
 
@@ -238,7 +248,7 @@ def _fired(
 def _restoring(ticket: Ticket, settlement: Settlement) -> tuple[PrincipalId, ...]:
     settled = settlement.ticket_id == ticket.id and settlement.state is SettlementState.SETTLED
     if not settled or settlement.denied or settlement.choice != _RESTORE:
-        raise RestoreError(
+        raise RegistryError.restore(
             f"ticket `{ticket.id}` is not settled as `{_RESTORE}`: {settlement.state} {settlement.choice}"
         )
     return next((tally.by for tally in settlement.counted if tally.choice == _RESTORE), ())
@@ -248,11 +258,13 @@ def _after_firing(switch: Switch, fact: Fired) -> Switch:
     if switch.is_fired and fact.episode == switch.episode:
         return switch
     if switch.is_fired or fact.episode != switch.episode + 1:
-        raise SwitchHistoryError(f"expected firing {switch.episode + 1}, got {fact.episode}")
+        raise RegistryError.switch_history(f"expected firing {switch.episode + 1}, got {fact.episode}")
     return Switch(service_id=switch.service_id, episode=fact.episode, fired=fact, restored_at=switch.restored_at)
 
 
 def _after_restore(switch: Switch, fact: Restored) -> Switch:
     if switch.fired is None or (fact.episode, fact.fired_hash) != (switch.episode, canonical_digest(switch.fired)):
-        raise SwitchHistoryError(f"expected the restore of the firing that holds, got one of firing {fact.episode}")
+        raise RegistryError.switch_history(
+            f"expected the restore of the firing that holds, got one of firing {fact.episode}"
+        )
     return Switch(service_id=switch.service_id, episode=switch.episode, restored_at=fact.restored_at)

@@ -18,7 +18,7 @@ from assay.kernel.instant import Instant
 from assay.kernel.key import key_id_of
 from assay.kernel.signature import SignedKind, parse_signature_hex, signing_message, verify_ed25519
 from assay.review.answer import SignedWith
-from assay.review.errors import BodyError, ReviewerKeyError, WrongTicketError
+from assay.review.errors import ReviewError
 from assay.review.ticket import Ticket
 
 
@@ -128,7 +128,7 @@ def parse_act_body(act: UnsignedAct) -> ActBody:
     try:
         return msgspec.json.decode(act.body, type=_BODIES[act.kind])
     except msgspec.MsgspecError as error:
-        raise BodyError(f"expected the body of a `{act.kind}`, got: {error}") from error
+        raise ReviewError.body(f"expected the body of a `{act.kind}`, got: {error}") from error
 
 
 def act_message(unsigned: UnsignedAct) -> bytes:
@@ -148,7 +148,7 @@ def verify_act(act: Act, ticket: Ticket, public_key: bytes) -> None:
     The caller still checks that the key is the one it should be.
     """
     if (act.tenant_id, act.ticket_id, act.seen_hash) != (ticket.tenant_id, ticket.id, ticket.shown_hash):
-        raise WrongTicketError(f"the {act.kind} by `{act.by}` is not bound to `{ticket.id}` and what it shows")
+        raise ReviewError.wrong_ticket(f"the {act.kind} by `{act.by}` is not bound to `{ticket.id}` and what it shows")
     if key_id_of(public_key) != act.signing_key_id:
-        raise ReviewerKeyError(f"expected key {act.signing_key_id}, got {key_id_of(public_key)}")
+        raise ReviewError.reviewer_key(f"expected key {act.signing_key_id}, got {key_id_of(public_key)}")
     verify_ed25519(public_key, act_message(act), parse_signature_hex(act.signature))

@@ -11,7 +11,7 @@ from assay.kernel.ids import KeyId, PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.kernel.key import key_id_of
 from assay.kernel.signature import SignedKind, signing_message, verify_ed25519
-from assay.review.errors import AnswerSignatureError, ReviewerKeyError, WrongTicketError
+from assay.review.errors import ReviewError
 from assay.review.ticket import Ticket
 
 
@@ -73,13 +73,13 @@ def verify_answer(answer: Answer, ticket: Ticket, public_key: bytes) -> None:
     The caller still checks that the key is the one it should be: the reviewer's registered key, or a trusted node's.
     """
     if not is_bound(answer, ticket):
-        raise WrongTicketError(f"the answer by `{answer.by}` is not bound to `{ticket.id}` and what it shows")
+        raise ReviewError.wrong_ticket(f"the answer by `{answer.by}` is not bound to `{ticket.id}` and what it shows")
     if key_id_of(public_key) != answer.signing_key_id:
-        raise ReviewerKeyError(f"expected key {answer.signing_key_id}, got {key_id_of(public_key)}")
+        raise ReviewError.reviewer_key(f"expected key {answer.signing_key_id}, got {key_id_of(public_key)}")
     verify_ed25519(public_key, answer_message(answer), _raw_signature(answer.signature))
 
 
 def _raw_signature(text: str) -> bytes:
     if not set(text) <= set("0123456789abcdef") or len(text) % 2:
-        raise AnswerSignatureError(f"expected lower-case hex digits, got `{text[:80]}`")
+        raise ReviewError.signature(f"expected lower-case hex digits, got `{text[:80]}`")
     return bytes.fromhex(text)

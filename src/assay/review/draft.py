@@ -14,20 +14,7 @@ from assay.kernel.instant import Instant, render_instant
 from assay.kernel.json_text import parse_json
 from assay.kernel.key import key_id_of
 from assay.review.answer import Answer, SignedWith, UnsignedAnswer
-from assay.review.errors import (
-    AlreadyAnsweredError,
-    BodyError,
-    ExpiredTicketError,
-    MachineAnswerError,
-    NotEligibleError,
-    OwnRequestError,
-    ReasonMissingError,
-    ReviewerKeyError,
-    SettledTicketError,
-    StaleTicketError,
-    TooEarlyError,
-    UnknownChoiceError,
-)
+from assay.review.errors import ReviewError
 from assay.review.settle import SettlementState, settle
 from assay.review.ticket import Ticket
 
@@ -88,17 +75,17 @@ def require_person(ticket: Ticket, principal: Principal, at: Instant) -> None:
     require_same_tenant(principal, ticket.tenant_id)
     require_active(principal, at)
     if not principal.is_person():
-        raise MachineAnswerError(f"expected a person, got {principal.kind} `{principal.id}`")
+        raise ReviewError.machine(f"expected a person, got {principal.kind} `{principal.id}`")
 
 
 def require_not_own(ticket: Ticket, principal: Principal) -> None:
     if principal.id in (ticket.opened_by, ticket.requested_by):
-        raise OwnRequestError(f"`{principal.id}` opened `{ticket.id}` or asked for what it is about")
+        raise ReviewError.own_request(f"`{principal.id}` opened `{ticket.id}` or asked for what it is about")
 
 
 def require_eligible(ticket: Ticket, principal: Principal) -> None:
     if not has_role(principal, ticket.eligible_roles):
-        raise NotEligibleError(
+        raise ReviewError.not_eligible(
             f"expected one of `{', '.join(ticket.eligible_roles)}`, got `{', '.join(principal.roles) or 'no role'}`"
         )
 
@@ -107,27 +94,29 @@ def require_own_key(principal: Principal, signed_with: SignedWith, key_id: KeyId
     """Whoever registered a key signs with it; the node vouches only for those who did not."""
     if principal.public_key is None:
         if signed_with is not SignedWith.NODE_REVIEW_KEY:
-            raise ReviewerKeyError(f"`{principal.id}` has registered no key, expected the node's review key")
+            raise ReviewError.reviewer_key(f"`{principal.id}` has registered no key, expected the node's review key")
         return
     expected = key_id_of(bytes.fromhex(principal.public_key))
     if signed_with is not SignedWith.REVIEWER_KEY or key_id != expected:
-        raise ReviewerKeyError(
+        raise ReviewError.reviewer_key(
             f"expected the registered key {expected} of `{principal.id}`, got {signed_with} {key_id}"
         )
 
 
 def _require_reply(ticket: Ticket, reply: Reply) -> None:
     if reply.seen != ticket.shown_hash:
-        raise StaleTicketError(f"`{ticket.id}` shows {ticket.shown_hash}, got {reply.seen[:80]}")
+        raise ReviewError.stale_ticket(f"`{ticket.id}` shows {ticket.shown_hash}, got {reply.seen[:80]}")
     if reply.choice not in ticket.choices:
-        raise UnknownChoiceError(f"expected one of `{', '.join(ticket.choices)}`, got `{reply.choice[:80]}`")
+        raise ReviewError.unknown_choice(f"expected one of `{', '.join(ticket.choices)}`, got `{reply.choice[:80]}`")
     if reply.choice in ticket.rejecting and not _has_words(reply.reason):
-        raise ReasonMissingError(f"expected a reason for `{reply.choice}`, got none")
+        raise ReviewError.reason_missing(f"expected a reason for `{reply.choice}`, got none")
     if len(reply.reason) > _LONGEST_REASON:
-        raise BodyError(f"expected a reason of at most {_LONGEST_REASON} characters, got {len(reply.reason)}")
+        raise ReviewError.body(f"expected a reason of at most {_LONGEST_REASON} characters, got {len(reply.reason)}")
     _require_canonical(reply.body)
     if not ticket.rule.has_body and reply.body != _NO_BODY:
-        raise BodyError(f"expected no body with `{ticket.kind}`, which nothing would heed, got `{reply.body[:80]}`")
+        raise ReviewError.body(
+            f"expected no body with `{ticket.kind}`, which nothing would heed, got `{reply.body[:80]}`"
+        )
 
 
 def _has_words(text: str) -> bool:
@@ -139,18 +128,20 @@ def _require_canonical(body: str) -> None:
     try:
         canonical = canonicalize(parse_json(body)).decode()
     except Error as error:
-        raise BodyError(f"the body is not canonical JSON text: {error}") from error
+        raise ReviewError.body(f"the body is not canonical JSON text: {error}") from error
     if canonical != body:
-        raise BodyError(f"expected canonical JSON text `{canonical[:80]}`, got `{body[:80]}`")
+        raise ReviewError.body(f"expected canonical JSON text `{canonical[:80]}`, got `{body[:80]}`")
 
 
 def _require_open(ticket: Ticket, principal: Principal, earlier: tuple[Answer, ...], at: Instant) -> None:
     if at < ticket.opened_at:
-        raise TooEarlyError(f"`{ticket.id}` opens at {render_instant(ticket.opened_at)}, got {render_instant(at)}")
+        raise ReviewError.too_early(
+            f"`{ticket.id}` opens at {render_instant(ticket.opened_at)}, got {render_instant(at)}"
+        )
     if any(answer.by == principal.id for answer in earlier):
-        raise AlreadyAnsweredError(f"`{principal.id}` has answered `{ticket.id}`")
+        raise ReviewError.already_answered(f"`{principal.id}` has answered `{ticket.id}`")
     standing = settle(ticket, earlier, at=at)
     if standing.state is SettlementState.EXPIRED:
-        raise ExpiredTicketError(f"`{ticket.id}` was due: {standing.reason}")
+        raise ReviewError.expired(f"`{ticket.id}` was due: {standing.reason}")
     if standing.state is SettlementState.SETTLED:
-        raise SettledTicketError(f"`{ticket.id}` is settled: {standing.reason}")
+        raise ReviewError.settled(f"`{ticket.id}` is settled: {standing.reason}")

@@ -10,7 +10,7 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import TicketId
 from assay.kernel.instant import Instant, render_instant
 from assay.review.answer import Answer
-from assay.review.errors import NotHeldAnswerError, TookEffectError
+from assay.review.errors import ReviewError
 from assay.review.ticket import Ticket
 
 
@@ -52,7 +52,9 @@ def takes_effect_at(ticket: Ticket, answered_at: Instant, grace: timedelta) -> I
 
 def require_undoable(ticket: Ticket, held: HeldAnswer | None, at: Instant) -> HeldAnswer:
     if held is None:
-        raise NotHeldAnswerError(f"expected an answer to `{ticket.id}` that does not count yet, got none")
+        raise ReviewError.not_held(f"expected an answer to `{ticket.id}` that does not count yet, got none")
     if at >= held.takes_effect_at:
-        raise TookEffectError(f"the answer to `{ticket.id}` took effect at {render_instant(held.takes_effect_at)}")
+        raise ReviewError.took_effect(
+            f"the answer to `{ticket.id}` took effect at {render_instant(held.takes_effect_at)}"
+        )
     return held

@@ -25,6 +25,7 @@ class TicketKind(StrEnum):
     EFFECT = "effect"  # a permitted call was claimed, and nobody knows whether it took place
     RULE_PROPOSAL = "rule_proposal"  # a corrected rule waits for a second person (PRAMANA 10.1, category C)
     POWER_CHANGE = "power_change"  # more power for somebody waits for a second administrator
+    MANDATE = "mandate"  # a standing approval for a bounded class of calls waits for its signatures
 
 
 class OnExpiry(StrEnum):
@@ -156,6 +157,13 @@ KIND_RULES: Mapping[TicketKind, KindRule] = MappingProxyType(
         ),
         TicketKind.POWER_CHANGE: KindRule(
             choices=("approve", "reject"),
+            rejecting=("reject",),
+            veto=True,
+            expiries=(OnExpiry.DENY,),
+            undoable=True,
+        ),
+        TicketKind.MANDATE: KindRule(
+            choices=("sign", "reject"),
             rejecting=("reject",),
             veto=True,
             expiries=(OnExpiry.DENY,),

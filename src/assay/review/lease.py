@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.instant import Instant, render_instant
-from assay.review.errors import LeasedError, LeaseSpanError, NotClaimableError
+from assay.review.errors import NotClaimableError, ReviewError
 from assay.review.ticket import Ticket
 
 
@@ -27,7 +27,9 @@ def live_leases(leases: Iterable[Lease], at: Instant) -> tuple[Lease, ...]:
 def lease_until(acted_at: Instant, span: timedelta, longest: timedelta) -> Instant:
     """When a claim of that length ends; a lease that outlives a working day is a way to stop a decision."""
     if not timedelta(seconds=1) <= span <= longest:
-        raise LeaseSpanError(f"expected a lease of 1 s to {longest.total_seconds():g} s, got {span.total_seconds():g}")
+        raise ReviewError.lease_span(
+            f"expected a lease of 1 s to {longest.total_seconds():g} s, got {span.total_seconds():g}"
+        )
     return Instant(acted_at + span)
 
 
@@ -42,4 +44,4 @@ def require_unleased(ticket: Ticket, person: PrincipalId, leases: Iterable[Lease
     if len(others) >= ticket.quorum:
         until = min(lease.expires_at for lease in others)
         names = ", ".join(sorted(lease.by for lease in others))
-        raise LeasedError(f"`{ticket.id}` is with `{names}` until {render_instant(until)}")
+        raise ReviewError.leased(f"`{ticket.id}` is with `{names}` until {render_instant(until)}")

@@ -10,7 +10,7 @@ from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.review.act import Assign, Prioritise, Priority, UnsignedAct, parse_act_body
 from assay.review.draft import require_reviewer
-from assay.review.errors import AssigneeError
+from assay.review.errors import ReviewError
 from assay.review.ticket import Ticket
 
 
@@ -37,11 +37,11 @@ def place_ticket(acts: Iterable[UnsignedAct]) -> Placement:
 def require_assignable(ticket: Ticket, wanted: Assign, person: Principal | None, at: Instant) -> None:
     """Raise unless the assignee could answer the ticket. `person` is the principal of that name, if there is one."""
     if wanted.person is not None and wanted.role is not None:
-        raise AssigneeError("expected a person or a role, got both")
+        raise ReviewError.assignee("expected a person or a role, got both")
     if wanted.role is not None and wanted.role not in ticket.eligible_roles:
-        raise AssigneeError(f"expected one of `{', '.join(ticket.eligible_roles)}`, got `{wanted.role[:80]}`")
+        raise ReviewError.assignee(f"expected one of `{', '.join(ticket.eligible_roles)}`, got `{wanted.role[:80]}`")
     if wanted.person is None:
         return
     if person is None:
-        raise AssigneeError(f"expected a principal of this tenant, got `{wanted.person[:80]}`")
+        raise ReviewError.assignee(f"expected a principal of this tenant, got `{wanted.person[:80]}`")
     require_reviewer(ticket, person, at)

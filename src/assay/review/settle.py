@@ -11,7 +11,7 @@ from msgspec import Struct
 from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.instant import Instant
 from assay.review.answer import UnsignedAnswer, is_bound
-from assay.review.errors import NotByRoomError, UnknownChoiceError
+from assay.review.errors import ReviewError
 from assay.review.kind import OnExpiry
 from assay.review.ticket import Ticket
 
@@ -75,9 +75,9 @@ def conclude(
 ) -> Settlement:
     """What the room made of the answers up to `at`; no choice denies. Refused where a number of people decides."""
     if not ticket.rule.by_room:
-        raise NotByRoomError(f"expected a kind that its room decides, got `{ticket.kind}`")
+        raise ReviewError.not_by_room(f"expected a kind that its room decides, got `{ticket.kind}`")
     if choice is not None and choice not in ticket.choices:
-        raise UnknownChoiceError(f"expected one of `{', '.join(ticket.choices)}`, got `{choice[:80]}`")
+        raise ReviewError.unknown_choice(f"expected one of `{', '.join(ticket.choices)}`, got `{choice[:80]}`")
     denied = choice is None or choice in ticket.rejecting
     return _ended(ticket, answers, SettlementState.SETTLED, choice=choice, denied=denied, reason=reason, at=at)
 
@@ -85,7 +85,7 @@ def conclude(
 def withdraw(ticket: Ticket, answers: Iterable[UnsignedAnswer], *, reason: str, at: Instant) -> Settlement:
     """The question is no longer asked, whatever was answered: what it showed is not so any more."""
     if not ticket.rule.by_room:
-        raise NotByRoomError(f"expected a kind that its room decides, got `{ticket.kind}`")
+        raise ReviewError.not_by_room(f"expected a kind that its room decides, got `{ticket.kind}`")
     return _ended(ticket, answers, SettlementState.WITHDRAWN, choice=None, denied=True, reason=reason, at=at)
 
 

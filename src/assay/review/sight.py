@@ -9,7 +9,7 @@ from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.review.draft import require_eligible, require_not_own, require_person
-from assay.review.errors import NotEligibleError
+from assay.review.errors import ReviewError
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
@@ -55,7 +55,7 @@ def require_commenter(ticket: Ticket, principal: Principal, at: Instant) -> None
     """Raise unless it concerns this person: whoever may answer, asked, or looks after the desk; auditors only read."""
     require_person(ticket, principal, at)
     if not _is_own(ticket, principal) and not has_role(principal, (*ticket.eligible_roles, *STEWARDS)):
-        raise NotEligibleError(f"expected somebody whom `{ticket.id}` concerns, got `{principal.id}`")
+        raise ReviewError.not_eligible(f"expected somebody whom `{ticket.id}` concerns, got `{principal.id}`")
 
 
 def _is_own(ticket: Ticket, principal: Principal) -> bool:

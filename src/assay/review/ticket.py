@@ -4,7 +4,7 @@ from base64 import b32encode
 
 from msgspec import Struct
 
-from assay.identity.errors import EntropyError
+from assay.identity.errors import IdentityError
 from assay.identity.problem import Problem, names_problems, parse_problems, shortened, when
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import (
@@ -91,7 +91,7 @@ class TicketSubject(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 def ticket_id_from(entropy: bytes) -> TicketId:
     if len(entropy) != TICKET_ENTROPY_BYTES:
-        raise EntropyError(f"expected {TICKET_ENTROPY_BYTES} random bytes, got {len(entropy)}")
+        raise IdentityError.entropy(f"expected {TICKET_ENTROPY_BYTES} random bytes, got {len(entropy)}")
     return TicketId("tkt_" + b32encode(entropy).decode().lower().rstrip("="))
 
 

@@ -24,7 +24,7 @@ from assay.kernel.errors import Error
 from assay.ports.registry_store import ServiceMemory
 from assay.ports.service_desk import ServiceDesk
 from assay.registry.action import RollbackMethod
-from assay.registry.errors import InvalidRuleError, UnknownActionError
+from assay.registry.errors import RegistryError
 from assay.registry.lease import DEFAULT_TTL_HOURS
 from assay.registry.manifest import DEFAULT_PREFIX, Manifest
 from assay.registry.open_manifest import open_manifest
@@ -159,14 +159,16 @@ class Agent:
     def _require_agreement(self, action_id: str, needs: int | None, tier: int | None, rollback: Undo | None) -> None:
         declared = self.service.power().actions.get(action_id)
         if declared is None:
-            raise UnknownActionError(f"`{action_id[:80]}` is not declared in codex.json")
+            raise RegistryError.unknown_action(f"`{action_id[:80]}` is not declared in codex.json")
         for name, said in (("needs", needs), ("tier", tier)):
             if said is not None and said != getattr(declared, name):
-                raise InvalidRuleError(
+                raise RegistryError.invalid_rule(
                     f"{name} of `{action_id}`: codex.json says {getattr(declared, name)}, the code says {said}"
                 )
         if rollback is not None and declared.rollback is None:
-            raise InvalidRuleError(f"rollback of `{action_id}`: expected one of {list(RollbackMethod)} in codex.json")
+            raise RegistryError.invalid_rule(
+                f"rollback of `{action_id}`: expected one of {list(RollbackMethod)} in codex.json"
+            )
 
 
 def attach(
@@ -226,7 +228,9 @@ def _prefix(manifest: Manifest, given: str | None) -> str:
     prefix = manifest.forja_state.removesuffix("/state") if given is None else "/" + given.strip("/")
     wrong = [path for name, path in places.items() if path != f"{prefix}/{name}"]
     if wrong or prefix in {"", "/"}:
-        raise InvalidRuleError(f"prefix: expected `{prefix}/state` and so on in codex.json, got `{wrong or prefix}`")
+        raise RegistryError.invalid_rule(
+            f"prefix: expected `{prefix}/state` and so on in codex.json, got `{wrong or prefix}`"
+        )
     return prefix
 
 

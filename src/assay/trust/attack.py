@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from assay.trust._crowd import drawn
 from assay.trust._signal_body import Endorsement, SignalKind
-from assay.trust.errors import SimulationError
+from assay.trust.errors import TrustError
 from assay.trust.policy import TrustPolicy
 from assay.trust.rehearse import Rehearsal, Rehearsed
 from assay.truth._read import Bound
@@ -108,7 +108,7 @@ class AttackReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 def simulate_attacks(contract: Contract, policy: TrustPolicy, request: AttackRequest) -> AttackReport:
     """Each kind by itself against the same honest crowd; the same arguments give the same report."""
     if not request.kinds:
-        raise SimulationError("expected at least one kind of attack, got none")
+        raise TrustError.simulation("expected at least one kind of attack, got none")
     attacks = tuple(_World(contract, policy, request, kind).run() for kind in request.kinds)
     return AttackReport(
         claim_type=contract.id,
@@ -273,7 +273,7 @@ def _asked_about(contract: Contract) -> str:
     for name, rule in contract.claim_derivation.items():
         if rule.strategy in answers:
             return name
-    raise SimulationError(f"expected a field of `{contract.id}` with one right answer, got none")
+    raise TrustError.simulation(f"expected a field of `{contract.id}` with one right answer, got none")
 
 
 def _payload(values: Sequence[_Values], *, is_lie: bool) -> dict[str, object]:

@@ -22,7 +22,7 @@ from assay.trust._signal_body import (
     RoleGranted,
     TruthstateEmitted,
 )
-from assay.trust.errors import PolicyMismatchError, UnknownAgentError
+from assay.trust.errors import TrustError
 from assay.trust.fold_state import Applied, Endorsed, FoldState, Judgement, ProbeState, Taught
 from assay.trust.judge import judges, wanted_changes
 from assay.trust.learning import AgentLearning, forgotten, taught
@@ -92,7 +92,9 @@ class Fold:
     def resume(cls, policy: TrustPolicy, state: FoldState) -> Self:
         """Where a fold under this very policy had arrived; a checkpoint under another is refused."""
         if state.policy_hash != policy.policy_hash:
-            raise PolicyMismatchError(f"expected a checkpoint under {policy.policy_hash}, got {state.policy_hash}")
+            raise TrustError.policy_mismatch(
+                f"expected a checkpoint under {policy.policy_hash}, got {state.policy_hash}"
+            )
         fold = cls(policy)
         fold.signals = state.signals
         fold._agents = dict(state.agents)
@@ -143,7 +145,7 @@ class Fold:
     def get_standing(self, agent_id: str, at: Instant) -> Decimal:
         found = self.find_standing(agent_id, at)
         if found is None:
-            raise UnknownAgentError(f"expected an agent that a signal registered, got `{agent_id[:80]}`")
+            raise TrustError.unknown_agent(f"expected an agent that a signal registered, got `{agent_id[:80]}`")
         return found
 
     def find_micro(self, agent_id: str, day: int) -> int | None:

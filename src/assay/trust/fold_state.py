@@ -12,7 +12,7 @@ from msgspec import Struct
 from assay.kernel.canonical import Profile, canonicalize
 from assay.kernel.errors import Error
 from assay.kernel.instant import Instant
-from assay.trust.errors import FoldStateError
+from assay.trust.errors import TrustError
 from assay.trust.learning import AgentLearning
 from assay.trust.standing import AgentStanding
 from assay.truth._wire import plain_record
@@ -101,12 +101,12 @@ def parse_fold_state(content: bytes | str) -> FoldState:
         state = msgspec.json.decode(given, type=FoldState)
         is_canonical = render_fold_state(state) == given
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, Error) as error:
-        raise FoldStateError(
+        raise TrustError.fold_state(
             f"expected the checkpoint of a fold, got a text that is not: {str(error)[:200]}"
         ) from error
     named = {share.agent_id for one in state.judged.values() for share in one.shares}
     named |= {lesson.agent_id for one in state.judged.values() for lesson in one.taught}
     unknown = (named | state.learning.keys()) - state.agents.keys()
     if not is_canonical or unknown:
-        raise FoldStateError("expected the checkpoint of a fold in canonical form and whole, got another")
+        raise TrustError.fold_state("expected the checkpoint of a fold in canonical form and whole, got another")
     return state

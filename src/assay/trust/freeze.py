@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from assay.kernel.canonical import Profile, canonical_hash
 from assay.kernel.instant import Instant, instant_of, render_instant
-from assay.trust.errors import SnapshotInstantError, UnknownProbeError
+from assay.trust.errors import TrustError
 from assay.trust.evolve import Fold
 from assay.trust.fold_state import ProbeState
 from assay.trust.kin import find_kin, report_together
@@ -46,11 +46,11 @@ def freeze_trust(
     """
     moment = instant_of(at)
     if moment < fold.clock:
-        raise SnapshotInstantError(
+        raise TrustError.snapshot_instant(
             f"expected an instant from {render_instant(fold.clock)} on, got {render_instant(moment)}"
         )
     if probe is not None and fold.find_probe(probe) is None:
-        raise UnknownProbeError(f"expected a probe that a signal created, got `{probe[:80]}`")
+        raise TrustError.unknown_probe(f"expected a probe that a signal created, got `{probe[:80]}`")
     known_probes = {agent: name for agent, name in (probes or {}).items() if fold.find_probe(name) is not None}
     context = _Asked(fold, claim_type, probe, known_probes, moment)
     trusts = _trusts(context, agents, disabled)

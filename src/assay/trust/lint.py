@@ -14,7 +14,7 @@ from msgspec import Struct
 from assay.kernel.canonical import Profile, canonical_hash
 from assay.trust._crowd import Behaviour
 from assay.trust.attack import AttackRequest, simulate_attacks
-from assay.trust.errors import SimulationError
+from assay.trust.errors import TrustError
 from assay.trust.freeze import effective_share
 from assay.trust.policy import TrustPolicy
 from assay.trust.simulate import AgentRun, Simulation, simulate
@@ -82,7 +82,7 @@ def lint_policy(policy: TrustPolicy, *, seed: str = "assay", rounds: int = 90, r
     The first run has the seed itself, the others seeds made from it.
     """
     if runs < 1:
-        raise SimulationError(f"expected one run or more, got {runs}")
+        raise TrustError.simulation(f"expected one run or more, got {runs}")
     seeds = [seed, *(f"{seed}/{number}" for number in range(2, runs + 1))]
     simulations = [simulate(policy, seed=one, rounds=rounds) for one in seeds]
     # Where competence weighs reports, who is heard and outvoted is asked of the attacks below, which compute it.

@@ -33,7 +33,7 @@ from assay.trust._signal_body import (
     WindowEnded,
     WindowUntil,
 )
-from assay.trust.errors import SignalError, SignalKindError
+from assay.trust.errors import SignalError, TrustError
 from assay.truth._read import read_record
 from assay.truth._wire import canonical_value, plain_record
 from assay.truth.errors import RecordError
@@ -79,7 +79,7 @@ class TrustSignal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     def __post_init__(self) -> None:
         if type(self.object) is not BODIES[self.kind]:
             expected, got = BODIES[self.kind].__name__, type(self.object).__name__
-            raise SignalKindError(f"expected {expected} in a signal {self.kind}, got {got}")
+            raise TrustError.signal_kind(f"expected {expected} in a signal {self.kind}, got {got}")
         instant_of(self.occurred_at)
 
 
@@ -105,7 +105,7 @@ def read_stored_signal(kind: str, text: str | bytes) -> TrustSignal:
     try:
         record: Any = _STORED[kind].decode(text)
     except (KeyError, msgspec.MsgspecError) as error:
-        raise SignalKindError(f"expected the text of a stored signal {kind[:80]}: {error}") from error
+        raise TrustError.signal_kind(f"expected the text of a stored signal {kind[:80]}: {error}") from error
     return TrustSignal(**{name: getattr(record, name) for name in record.__struct_fields__})
 
 

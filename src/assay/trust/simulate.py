@@ -14,7 +14,7 @@ from msgspec import Struct
 from assay.kernel.ids import KeyId
 from assay.kernel.instant import Instant
 from assay.trust._crowd import HABITS, Behaviour, Crowd, SimulatedAgent, drawn, people
-from assay.trust.errors import SimulationError
+from assay.trust.errors import TrustError
 from assay.trust.evolve import Fold
 from assay.trust.freeze import weigh_trust
 from assay.trust.network import network_bonus
@@ -80,7 +80,7 @@ def simulate(policy: TrustPolicy, *, seed: str = "assay", rounds: int = 90, crow
     """
     agents = people(crowd or Crowd())
     if not agents or not 1 <= rounds <= _MOST_ROUNDS:
-        raise SimulationError(f"expected agents and 1 to {_MOST_ROUNDS} rounds, got {len(agents)} and {rounds}")
+        raise TrustError.simulation(f"expected agents and 1 to {_MOST_ROUNDS} rounds, got {len(agents)} and {rounds}")
     world = _World(policy, seed, rounds, agents)
     for number in range(rounds):
         world.live(number)

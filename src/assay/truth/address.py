@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from assay.truth.contract import ContractFields
-from assay.truth.errors import ClaimTypeMismatchError
+from assay.truth.errors import TruthError
 from assay.truth.key import TruthKey, build_truth_key
 from assay.truth.observation import Observation
 from assay.truth.place import Artefact, HealpixScheme, IdStrategy
@@ -16,7 +16,9 @@ def address_observation(
 ) -> TruthKey:
     """From the observation's own time and place or artefact (Kaori 4.3); one of another claim type is refused."""
     if observation.claim_type != contract.id:
-        raise ClaimTypeMismatchError(f"expected an observation of `{contract.id}`, got `{observation.claim_type}`")
+        raise TruthError.claim_type_mismatch(
+            f"expected an observation of `{contract.id}`, got `{observation.claim_type}`"
+        )
     policy, artefact = contract.truthkey, observation.artifact or _NOBODY
     return build_truth_key(
         claim_type_id=contract.id,

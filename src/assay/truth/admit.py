@@ -12,7 +12,7 @@ from assay.kernel.instant import Instant, instant_of
 from assay.truth._moment import later, microseconds
 from assay.truth.bucket import bucket_datetime, format_bucket, parse_bucket_duration
 from assay.truth.contract import Contract
-from assay.truth.errors import InputsMismatchError
+from assay.truth.errors import StateError
 from assay.truth.flag import Flag
 from assay.truth.gather import Gathered
 from assay.truth.key import TruthKey, parse_claim_type_id, render_truth_key
@@ -26,7 +26,7 @@ def require_key(contract: Contract, key: TruthKey) -> None:
     expected = (*_domain_and_topic(contract.id), policy.spatial_system, policy.z_index)
     is_aligned = _is_aligned(key.time_bucket, policy.time_bucket)
     if (key.domain, key.topic, key.spatial_system, key.z_index) != expected or not is_aligned:
-        raise InputsMismatchError(f"expected a key as `{contract.id}` builds it, got `{render_truth_key(key)}`")
+        raise StateError.inputs_mismatch(f"expected a key as `{contract.id}` builds it, got `{render_truth_key(key)}`")
 
 
 _domain_and_topic = lru_cache(maxsize=1 << 8)(parse_claim_type_id)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from assay.kernel.instant import Instant, instant_of
-from assay.truth.errors import BucketDurationError, BucketRangeError, UnalignedBucketError
+from assay.truth.errors import BucketRangeError, TruthError
 
 _EPOCH = Instant(datetime(1970, 1, 1, tzinfo=UTC))
 _DAY = timedelta(days=1)
@@ -35,7 +35,7 @@ def format_bucket(bucket: datetime) -> str:
     """`YYYY-MM-DDTHH:MMZ`; an instant with seconds starts no bucket, and dropping them would hide a mistake."""
     moment = instant_of(bucket)
     if moment.second or moment.microsecond:
-        raise UnalignedBucketError(f"expected a whole minute, got `{moment.isoformat()}`")
+        raise TruthError.bucket_unaligned(f"expected a whole minute, got `{moment.isoformat()}`")
     return moment.replace(tzinfo=None).isoformat(timespec="minutes") + "Z"
 
 
@@ -50,7 +50,7 @@ def parse_bucket_duration(text: str) -> timedelta:
     parts = {} if match is None else {unit: int(count) for unit, count in match.groupdict().items() if count}
     length = timedelta(**parts)
     if not length or length % _MINUTE or (_DAY % length and length % _DAY):
-        raise BucketDurationError(
+        raise TruthError.bucket_duration(
             f"expected an ISO 8601 duration of whole minutes that divides a day or is whole days, got `{text[:80]}`"
         )
     return length

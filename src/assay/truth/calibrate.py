@@ -17,7 +17,7 @@ from assay.truth._contract_outcome import CalibrationKnot
 from assay.truth._read import Bound, Size, read_record
 from assay.truth._wire import canonical_value, plain_record
 from assay.truth.confidence import calibrated
-from assay.truth.errors import CalibrationError
+from assay.truth.errors import TruthError
 from assay.truth.forms import ClaimTypeId, Count, HexHash, Share
 from assay.truth.number import ARITHMETIC, MILLION, from_millionths, nearest, quantised, whole_millionths
 from assay.truth.status import TruthStatus
@@ -118,7 +118,7 @@ def calibrate(request: CalibrationRequest) -> Calibration:
     """Refuses fewer than thirty cases: of less nothing can be said (`truth.calibration`)."""
     cases = sorted(request.cases, key=lambda case: (case.confidence, case.right, case.status))
     if len(cases) < _FEWEST:
-        raise CalibrationError(f"expected at least {_FEWEST} known cases, got {len(cases)}")
+        raise TruthError.calibration(f"expected at least {_FEWEST} known cases, got {len(cases)}")
     knots = _knots(cases)
     pairs = [(case.confidence, case.right) for case in cases]
     mapped = [(calibrated(knots, confidence), right) for confidence, right in pairs]

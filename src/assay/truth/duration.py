@@ -6,7 +6,7 @@ Months and years have no fixed length, so that the same contract would mean diff
 import re
 from datetime import timedelta
 
-from assay.truth.errors import DurationError
+from assay.truth.errors import TruthError
 
 _DURATION = re.compile(
     r"P(?:(?P<weeks>\d{1,5})W|(?:(?P<days>\d{1,6})D)?"
@@ -21,5 +21,5 @@ def parse_duration(text: str) -> timedelta:
     parts = {} if match is None else {unit: int(count) for unit, count in match.groupdict().items() if count}
     length = timedelta(**parts)
     if not length:
-        raise DurationError(f"expected a positive ISO 8601 duration such as `PT6H` or `P3D`, got `{text[:80]}`")
+        raise TruthError.duration(f"expected a positive ISO 8601 duration such as `PT6H` or `P3D`, got `{text[:80]}`")
     return length

@@ -15,7 +15,7 @@ from assay.kernel.instant import Instant
 from assay.truth._contract_subject import SimilarityMethod
 from assay.truth._read import Complaint, Form, Parsed, read_record
 from assay.truth._wire import canonical_value
-from assay.truth.errors import EvidenceMismatchError
+from assay.truth.errors import TruthError
 from assay.truth.forms import HexHash, MimeType, Share, VersionText
 from assay.truth.number import plain_number
 from assay.truth.problem import ProblemCode
@@ -97,7 +97,7 @@ def verify_evidence(ref: EvidenceRef, content: bytes) -> None:
     """Raise unless these bytes are the evidence."""
     got = sha256(content).hexdigest()
     if got != ref.sha256:
-        raise EvidenceMismatchError(f"expected content with the SHA-256 {ref.sha256}, got {got}")
+        raise TruthError.evidence_mismatch(f"expected content with the SHA-256 {ref.sha256}, got {got}")
 
 
 def evidence_identities(refs: Iterable[EvidenceRef]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from assay.truth._contract_form import FormField, Widget
 from assay.truth.contract import Contract, DerivationStrategy, EvidencePolicy
-from assay.truth.errors import PayloadFormError
+from assay.truth.errors import TruthError
 from assay.truth.key import SpatialSystem
 
 _KINDS: Mapping[Widget, tuple[tuple[type, ...], str]] = {
@@ -55,7 +55,7 @@ def verify_payload(contract: Contract, payload: Mapping[str, object]) -> None:
     """
     problems = [problem for field in contract.form_fields for problem in _problems(field, payload)]
     if problems:
-        raise PayloadFormError("; ".join(problems))
+        raise TruthError.payload_form("; ".join(problems))
 
 
 def _problems(field: FormField, payload: Mapping[str, object]) -> Iterator[str]:

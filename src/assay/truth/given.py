@@ -16,7 +16,7 @@ from msgspec import Struct
 from assay.kernel.instant import Instant, instant_of, render_instant
 from assay.truth.ai_score import AiScore, ai_score_hash
 from assay.truth.contract import Contract
-from assay.truth.errors import InputsMismatchError, NumberFormError, SigningTimeError
+from assay.truth.errors import NumberFormError, SigningTimeError, StateError
 from assay.truth.evidence import Fingerprint, Resemblance, fingerprint_hash
 from assay.truth.gather import Gathered
 from assay.truth.key import TruthKey
@@ -76,9 +76,11 @@ def inputs_of(given: Given, observation_ids: tuple[str, ...]) -> CompileInputs:
 
 def require_versions(contract: Contract, policy_version: str, compiler_version: str) -> None:
     if policy_version != contract.policy_version:
-        raise InputsMismatchError(f"expected policy version `{contract.policy_version}`, got `{policy_version[:80]}`")
+        raise StateError.inputs_mismatch(
+            f"expected policy version `{contract.policy_version}`, got `{policy_version[:80]}`"
+        )
     if not _is_version(compiler_version):
-        raise InputsMismatchError(f"expected a version of `[A-Za-z0-9._+-]`, got `{compiler_version[:80]}`")
+        raise StateError.inputs_mismatch(f"expected a version of `[A-Za-z0-9._+-]`, got `{compiler_version[:80]}`")
 
 
 def require_reason(signed_at: datetime | None, reason: str | None) -> None:
@@ -91,7 +93,7 @@ def require_reason(signed_at: datetime | None, reason: str | None) -> None:
 def require_known_late(given: Given) -> None:
     unknown = given.late - {*given.observations.hashes, *given.scores, *given.fingerprints} if given.late else None
     if unknown:
-        raise InputsMismatchError(f"expected only records that are given to be late, got {min(unknown)[:80]}")
+        raise StateError.inputs_mismatch(f"expected only records that are given to be late, got {min(unknown)[:80]}")
 
 
 def past_seals(sealed_at: Iterable[datetime], now: Instant) -> tuple[Instant, ...]:
@@ -100,7 +102,7 @@ def past_seals(sealed_at: Iterable[datetime], now: Instant) -> tuple[Instant, ..
         return ()
     seals = sorted({*map(instant_of, sealed_at)})
     if seals[-1:] > [now]:
-        raise InputsMismatchError(
+        raise StateError.inputs_mismatch(
             f"expected answers up to {render_instant(now)}, the time of the state, got {render_instant(seals[-1])}"
         )
     return tuple(seals)

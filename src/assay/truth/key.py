@@ -12,13 +12,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from assay.truth.bucket import bucket_datetime, format_bucket
-from assay.truth.errors import (
-    ArtefactIdError,
-    ClaimTypeIdError,
-    LocationError,
-    MalformedTruthKeyError,
-    SpatialSystemError,
-)
+from assay.truth.errors import ArtefactIdError, LocationError, TruthError
 from assay.truth.place import Artefact, HealpixScheme, IdStrategy, Location, artefact_id, h3_cell, healpix_pixel
 
 
@@ -64,7 +58,7 @@ class TruthKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, or
     def __post_init__(self) -> None:
         for part in _PARTS[:-1]:
             if _SEGMENT.fullmatch(getattr(self, part)) is None:
-                raise MalformedTruthKeyError(f"expected {part} of `[a-z0-9._-]`, got `{getattr(self, part)[:80]}`")
+                raise TruthError.key_form(f"expected {part} of `[a-z0-9._-]`, got `{getattr(self, part)[:80]}`")
         _spatial_system(self.domain, self.spatial_system, {})
         _require_bucket(self.time_bucket)
 
@@ -73,7 +67,7 @@ def parse_truth_key(text: str) -> TruthKey:
     """Split at the first five colons, since the bucket holds one itself; upper case is refused, never folded."""
     parts = text.split(":", len(_PARTS) - 1)
     if len(parts) != len(_PARTS):
-        raise MalformedTruthKeyError(f"expected six parts with `:` between them, got {len(parts)} in `{text[:80]}`")
+        raise TruthError.key_form(f"expected six parts with `:` between them, got {len(parts)} in `{text[:80]}`")
     return TruthKey(**dict(zip(_PARTS, parts, strict=True)))
 
 
@@ -85,7 +79,9 @@ def parse_claim_type_id(text: str) -> tuple[str, str]:
     """Domain and topic of `namespace.name.vN` (Kaori 6.2); the version may be left out, and nothing else may be in."""
     match = _CLAIM_TYPE_ID.fullmatch(text)
     if match is None:
-        raise ClaimTypeIdError(f"expected `namespace.name` or `namespace.name.vN` in lower case, got `{text[:80]}`")
+        raise TruthError.claim_type_id(
+            f"expected `namespace.name` or `namespace.name.vN` in lower case, got `{text[:80]}`"
+        )
     return match[1], match[2]
 
 
@@ -129,10 +125,10 @@ def _spatial_system(domain: str, asked: str | None, added: Mapping[str, str]) ->
     """What the table says; a domain outside it may name its system, a domain inside it may only repeat it."""
     named = DOMAIN_SYSTEMS.get(domain) or added.get(domain)
     if named is not None and asked not in (None, named):
-        raise SpatialSystemError(f"expected spatial system `{named}` for `{domain}`, got `{str(asked)[:80]}`")
+        raise TruthError.spatial_system(f"expected spatial system `{named}` for `{domain}`, got `{str(asked)[:80]}`")
     chosen = named or asked
     if chosen not in _SYSTEMS:
-        raise SpatialSystemError(
+        raise TruthError.spatial_system(
             f"expected a spatial system of {', '.join(SpatialSystem)} for `{domain}`, got `{chosen}`"
         )
     return SpatialSystem(chosen)
@@ -159,8 +155,8 @@ def _parse_strategy(text: str) -> IdStrategy:
 
 def _require_bucket(text: str) -> None:
     if _BUCKET.fullmatch(text) is None:
-        raise MalformedTruthKeyError(f"expected time_bucket `YYYY-MM-DDTHH:MMZ`, got `{text[:80]}`")
+        raise TruthError.key_form(f"expected time_bucket `YYYY-MM-DDTHH:MMZ`, got `{text[:80]}`")
     try:
         datetime.fromisoformat(text)
     except ValueError as error:
-        raise MalformedTruthKeyError(f"`{text}` is no moment: {error}") from error
+        raise TruthError.key_form(f"`{text}` is no moment: {error}") from error

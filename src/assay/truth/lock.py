@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from assay.truth.contract import Contract
-from assay.truth.errors import ContractChangedError, LockFormError
+from assay.truth.errors import TruthError
 
 _HEADING = "# Released contracts and the SHA-256 of their canonical form (kaori-2.1). A change needs a new version.\n"
 _LINE = re.compile(r"([a-z0-9_-]+\.[a-z0-9_-]+\.v[1-9][0-9]*) ([0-9a-f]{64})", re.ASCII)
@@ -38,11 +38,11 @@ def parse_lock(text: str) -> ContractLock:
             continue
         match = _LINE.fullmatch(line)
         if match is None:
-            raise LockFormError(f"expected `id hash` in line {number}, got `{line[:80]}`")
+            raise TruthError.lock_form(f"expected `id hash` in line {number}, got `{line[:80]}`")
         entries.append(Released(id=match[1], claim_type_hash=match[2]))
     ids = [entry.id for entry in entries]
     if ids != sorted(set(ids)):
-        raise LockFormError(f"expected ids sorted and once each, got `{', '.join(ids)[:120]}`")
+        raise TruthError.lock_form(f"expected ids sorted and once each, got `{', '.join(ids)[:120]}`")
     return ContractLock(released=tuple(entries))
 
 
@@ -55,7 +55,7 @@ def verify_lock(lock: ContractLock, contracts: Iterable[Contract]) -> None:
     for contract in contracts:
         entry = lock.find(contract.id)
         if entry is not None and entry.claim_type_hash != contract.claim_type_hash:
-            raise ContractChangedError(
+            raise TruthError.contract_changed(
                 f"`{contract.id}` was released as {entry.claim_type_hash}, got {contract.claim_type_hash}; "
                 "a change needs a new version"
             )

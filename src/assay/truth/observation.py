@@ -14,7 +14,7 @@ from assay.kernel.instant import Instant, instant_of, render_instant
 from assay.truth._contract_subject import Standing
 from assay.truth._read import read_record
 from assay.truth._wire import canonical_value, plain_record
-from assay.truth.errors import ObservationHashError
+from assay.truth.errors import TruthError
 from assay.truth.evidence import EvidenceRef
 from assay.truth.forms import AgentId, ClaimTypeId, Name, RecordId, Share
 from assay.truth.number import plain_number
@@ -92,7 +92,9 @@ class HashedObservation(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     def __post_init__(self) -> None:
         got = observation_hash(self.observation)
         if got != self.observation_hash:
-            raise ObservationHashError(f"expected the observation's hash, {got}, got `{self.observation_hash[:80]}`")
+            raise TruthError.observation_hash(
+                f"expected the observation's hash, {got}, got `{self.observation_hash[:80]}`"
+            )
 
     def __eq__(self, other: object) -> bool:
         """By value, however its hash was checked."""
@@ -156,7 +158,9 @@ def read_stored_observation(
     try:
         observation = _STORED.decode(text)
     except msgspec.MsgspecError as error:
-        raise ObservationHashError(f"expected the text of the observation {observation_hash[:80]}: {error}") from error
+        raise TruthError.observation_hash(
+            f"expected the text of the observation {observation_hash[:80]}: {error}"
+        ) from error
     is_told = _hash_as_stored(text if isinstance(text, str) else text.decode(), observation) == observation_hash
     made = _ReadBack if is_told else HashedObservation
     return made(observation=observation, observation_hash=observation_hash, received_at=received_at)

@@ -16,7 +16,7 @@ from assay.truth._check_contract import cross_problems, warnings_about
 from assay.truth._read import Found, located, read_fields
 from assay.truth._yaml_text import read_yaml
 from assay.truth.contract import Contract, ContractFields, contract_hash
-from assay.truth.errors import ContractError, SchemaFormError
+from assay.truth.errors import ContractError, TruthError
 from assay.truth.number import plain_value
 from assay.truth.problem import Path, Problem, ProblemCode
 from assay.truth.validation import require_schema
@@ -134,7 +134,7 @@ def _parsed_schema(content: bytes, problems: list[Found]) -> Any:  # noqa: ANN40
 def _check_schema(schema: object, named: str, problems: list[Found]) -> None:
     try:
         if not isinstance(schema, dict):
-            raise SchemaFormError(f"expected an object, got {type(schema).__name__}")
+            raise TruthError.schema_form(f"expected an object, got {type(schema).__name__}")
         require_schema(schema)
     except Error as error:
         problems.append(Found((named,), ProblemCode.SCHEMA, str(error)))

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from assay.identity.problem import shortened
 from assay.truth._healpix import HIGHEST_ORDER, find_pixel, nested_index, ring_index
-from assay.truth.errors import ArtefactIdError, GeoLibraryMissingError, LocationError, ResolutionError
+from assay.truth.errors import ArtefactIdError, LocationError, TruthError
 
 _HIGHEST_LATITUDE = 90
 _HIGHEST_LONGITUDE = 180
@@ -90,7 +90,7 @@ def _h3() -> Any:  # noqa: ANN401  a library without types
     try:
         import h3  # type: ignore[import-untyped]  # noqa: PLC0415  ships no types; loaded only for a place
     except ImportError as error:
-        raise GeoLibraryMissingError(
+        raise TruthError.geo_library_missing(
             "expected the package `h3` to be installed, since the key has an H3 cell"
         ) from error
     return h3
@@ -106,4 +106,4 @@ def _require_degrees(name: str, value: float, highest: int) -> None:
 
 def _require_resolution(resolution: int, highest: int) -> None:
     if type(resolution) is not int or not 0 <= resolution <= highest:
-        raise ResolutionError(f"expected a resolution from 0 to {highest}, got `{shortened(resolution)}`")
+        raise TruthError.resolution(f"expected a resolution from 0 to {highest}, got `{shortened(resolution)}`")

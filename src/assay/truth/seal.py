@@ -12,14 +12,7 @@ from assay.kernel.instant import Instant, render_instant
 from assay.kernel.key import SigningMethod, UnknownKeyError
 from assay.kernel.signature import parse_signature_hex, verify_ed25519, verify_hmac
 from assay.truth.contract import Contract
-from assay.truth.errors import (
-    InputsMismatchError,
-    SemanticHashError,
-    SigningTimeError,
-    StateError,
-    StateHashError,
-    UnsignedStateError,
-)
+from assay.truth.errors import SigningTimeError, StateError
 from assay.truth.key import parse_claim_type_id, parse_truth_key
 from assay.truth.snapshot import TrustSnapshot
 from assay.truth.state import (
@@ -89,23 +82,23 @@ def verify_truth_state(
     if contract is not None:
         _require_contract(state, contract)
     if snapshot is not None and snapshot.snapshot_hash != state.compile_inputs.trust_snapshot_hash:
-        raise InputsMismatchError(
+        raise StateError.inputs_mismatch(
             f"expected the snapshot {state.compile_inputs.trust_snapshot_hash}, got {snapshot.snapshot_hash}"
         )
 
 
 def _require_security(state: TruthState) -> SecurityBlock:
     if state.security is None:
-        raise UnsignedStateError(f"expected a signed state, got `{state.truthkey}` without a signature")
+        raise StateError.state_unsigned(f"expected a signed state, got `{state.truthkey}` without a signature")
     return state.security
 
 
 def _require_hashes(state: TruthState, security: SecurityBlock) -> None:
     semantic, whole = semantic_hash(state), state_hash(state)
     if security.semantic_hash != semantic:
-        raise SemanticHashError(f"expected the semantic hash {semantic}, got {security.semantic_hash}")
+        raise StateError.semantic_hash(f"expected the semantic hash {semantic}, got {security.semantic_hash}")
     if security.state_hash != whole:
-        raise StateHashError(f"expected the state hash {whole}, got {security.state_hash}")
+        raise StateError.state_hash(f"expected the state hash {whole}, got {security.state_hash}")
 
 
 def _require_time(state: TruthState, security: SecurityBlock) -> None:
@@ -126,12 +119,14 @@ def _require_consistent(state: TruthState) -> None:
     )
     for name, outside, inside in pairs:
         if outside != inside:
-            raise InputsMismatchError(f"expected `{name}` to be what the compile inputs say, got another")
+            raise StateError.inputs_mismatch(f"expected `{name}` to be what the compile inputs say, got another")
     key = parse_truth_key(state.truthkey)
     if (key.domain, key.topic) != parse_claim_type_id(state.claim_type):
-        raise InputsMismatchError(f"expected a key of the claim type `{state.claim_type}`, got `{state.truthkey}`")
+        raise StateError.inputs_mismatch(
+            f"expected a key of the claim type `{state.claim_type}`, got `{state.truthkey}`"
+        )
     if (state.status is TruthStatus.UNVERIFIED) is not (not state.observation_ids):
-        raise InputsMismatchError(f"expected UNVERIFIED exactly without observations, got `{state.status}`")
+        raise StateError.inputs_mismatch(f"expected UNVERIFIED exactly without observations, got `{state.status}`")
 
 
 def _require_signature(
@@ -150,21 +145,21 @@ def _require_signature(
 
 def _require_contract(state: TruthState, contract: Contract) -> None:
     if (contract.id, contract.claim_type_hash) != (state.claim_type, state.claim_type_hash):
-        raise InputsMismatchError(
+        raise StateError.inputs_mismatch(
             f"expected the contract `{state.claim_type}` {state.claim_type_hash}, "
             f"got `{contract.id}` {contract.claim_type_hash}"
         )
     key, policy = parse_truth_key(state.truthkey), contract.truthkey
     if (key.spatial_system, key.z_index) != (policy.spatial_system, policy.z_index):
-        raise InputsMismatchError(f"expected a key as `{contract.id}` builds it, got `{state.truthkey}`")
+        raise StateError.inputs_mismatch(f"expected a key as `{contract.id}` builds it, got `{state.truthkey}`")
     if contract.policy_version != state.compile_inputs.policy_version:
-        raise InputsMismatchError(
+        raise StateError.inputs_mismatch(
             f"expected policy version `{contract.policy_version}`, got `{state.compile_inputs.policy_version}`"
         )
     # A state without observations claims nothing, and nothing is not judged by a schema; nor is what is left out of one
     # that expired.
     if state.status is TruthStatus.UNVERIFIED:
         if state.claim:
-            raise InputsMismatchError("expected no claim without observations, got one")
+            raise StateError.inputs_mismatch("expected no claim without observations, got one")
     elif state.claim or state.status is not TruthStatus.EXPIRED:
         validate_claim_payload(state.claim, contract.schema)

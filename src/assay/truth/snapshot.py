@@ -18,7 +18,7 @@ from assay.truth._contract_subject import Standing
 from assay.truth._read import read_record
 from assay.truth._wire import canonical_value
 from assay.truth.competence import Competence
-from assay.truth.errors import NumberFormError, SnapshotHashError
+from assay.truth.errors import NumberFormError, TruthError
 from assay.truth.forms import AgentId, HexHash, RecordId, Share
 from assay.truth.number import exact_number, plain_number, quantised, whole_millionths
 
@@ -91,7 +91,7 @@ class TrustSnapshot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         force_setattr(self, "agent_trusts", MappingProxyType(dict(self.agent_trusts)))
         got = snapshot_hash(self.agent_trusts)
         if got != self.snapshot_hash:
-            raise SnapshotHashError(f"expected the hash of the trusts, {got}, got `{self.snapshot_hash[:80]}`")
+            raise TruthError.snapshot_hash(f"expected the hash of the trusts, {got}, got `{self.snapshot_hash[:80]}`")
 
     def find(self, agent_id: str) -> AgentTrust | None:
         """None for an agent that Flow does not know: such a one weighs nothing."""

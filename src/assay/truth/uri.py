@@ -8,7 +8,7 @@ scheme: in `ipfs://` it carries meaning.
 
 import re
 
-from assay.truth.errors import UriFormError
+from assay.truth.errors import TruthError
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}):([^\s\x00-\x20\x7f<>\"{}|\\^`]+)")
 _LONGEST = 2048
@@ -23,7 +23,7 @@ def normalise_uri(text: str) -> str:
     """The normal form; a text that is no absolute URI, or whose parts cannot be told apart, is refused."""
     match = _URI.fullmatch(text)
     if match is None or len(text) > _LONGEST or _BROKEN_ESCAPE.search(text):
-        raise UriFormError(f"expected an absolute URI of at most {_LONGEST} characters, got `{text[:80]}`")
+        raise TruthError.uri(f"expected an absolute URI of at most {_LONGEST} characters, got `{text[:80]}`")
     scheme, rest = match[1].lower(), match[2]
     if scheme in _DEFAULT_PORTS:
         return f"{scheme}:{_web(scheme, rest)}"
@@ -37,7 +37,7 @@ def uri_scheme(uri: str) -> str:
 def _web(scheme: str, rest: str) -> str:
     match = _WEB.fullmatch(rest)
     if match is None:
-        raise UriFormError(f"expected `{scheme}://host/path`, got `{scheme}:{rest[:80]}`")
+        raise TruthError.uri(f"expected `{scheme}://host/path`, got `{scheme}:{rest[:80]}`")
     user, host, port, path, tail = match.groups()
     start = "//" + ("" if user is None else f"{_unescaped(user)}@") + _with_upper_escapes(_unescaped(host).lower())
     if port and port != _DEFAULT_PORTS[scheme]:

@@ -14,7 +14,7 @@ import orjson
 from msgspec import Struct
 
 from assay.kernel.canonical import Profile, canonical_json, canonicalize
-from assay.truth.errors import SchemaFormError, TruthError
+from assay.truth.errors import TruthError
 from assay.truth.problem import Path, render_path
 
 _OF_MEMBERS = frozenset({"$schema", "$id", "$anchor", "$defs", "definitions", "properties"})
@@ -82,9 +82,11 @@ def require_schema(schema: Mapping[str, object]) -> None:
     """Raise unless it is a schema for objects that everyone reads alike."""
     draft = schema.get("$schema", _DRAFT)
     if draft != _DRAFT:
-        raise SchemaFormError(f"expected `$schema` to be `{_DRAFT}` or absent, got `{str(draft)[:80]}`")
+        raise TruthError.schema_form(f"expected `$schema` to be `{_DRAFT}` or absent, got `{str(draft)[:80]}`")
     if schema.get("type") != "object":
-        raise SchemaFormError(f"expected `type: object`, since a claim is one, got `{str(schema.get('type'))[:80]}`")
+        raise TruthError.schema_form(
+            f"expected `type: object`, since a claim is one, got `{str(schema.get('type'))[:80]}`"
+        )
     _validator(schema_text(schema))
 
 
@@ -106,7 +108,7 @@ def _validator(schema_text: str) -> Any:  # noqa: ANN401  the library's type is 
         )
     except ValueError as error:
         said = str(error).partition("\n")[0]
-        raise SchemaFormError(
+        raise TruthError.schema_form(
             f"expected a JSON Schema of draft 2020-12 without outside references, got {said[:160]}"
         ) from error
 

@@ -16,7 +16,7 @@ from assay.kernel.instant import Instant, render_instant
 from assay.truth._moment import later
 from assay.truth._read import Complaint, read_record
 from assay.truth._wire import canonical_value, plain_record
-from assay.truth.errors import WindowError
+from assay.truth.errors import TruthError
 from assay.truth.forms import AgentId, HexHash, RecordId, TruthKeyText
 from assay.truth.problem import ProblemCode
 
@@ -104,7 +104,7 @@ def fold_rounds(
         key=lambda event: (event.occurred_at, event.kind is WindowEventKind.OPENED, window_event_hash(event)),
     )
     if len({event.truthkey for event in ordered}) > 1:
-        raise WindowError(f"expected events of one key, got {len({event.truthkey for event in ordered})} keys")
+        raise TruthError.window(f"expected events of one key, got {len({event.truthkey for event in ordered})} keys")
     rounds: list[Window] = []
     for event in ordered:
         if rounds and rounds[-1].is_open(event.occurred_at):

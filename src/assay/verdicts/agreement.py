@@ -12,7 +12,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from assay.verdicts.envelope import VerifierStatus
-from assay.verdicts.errors import AgreementSettingError
+from assay.verdicts.errors import VerdictsError
 
 DEFAULT_THRESHOLD = Decimal("0.995")
 DEFAULT_WINDOW = 1000
@@ -47,7 +47,7 @@ def measure_agreement(
     The rate must be above the threshold, or equal to it where it cannot be above.
     """
     if window_size < 1 or not 0 <= threshold <= 1:
-        raise AgreementSettingError(
+        raise VerdictsError.agreement_setting(
             f"expected a window of at least 1 and a threshold of 0 to 1, got {window_size} and {threshold}"
         )
     latest = statuses[-window_size:]

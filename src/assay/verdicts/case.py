@@ -18,7 +18,7 @@ from assay.kernel.instant import Instant, render_instant
 from assay.verdicts.comparison import nfc
 from assay.verdicts.docket import Docket, open_docket
 from assay.verdicts.envelope import Verdict
-from assay.verdicts.errors import CaseError
+from assay.verdicts.errors import VerdictsError
 from assay.verdicts.graph.condition import parse_conditions
 from assay.verdicts.graph.edge import Edge, EdgeType
 from assay.verdicts.graph.hash import versioned
@@ -98,7 +98,7 @@ def parse_case(plain: object) -> Case:
     try:
         return msgspec.convert(plain, Case)
     except msgspec.ValidationError as error:
-        raise CaseError(f"expected a case, got {error}") from error
+        raise VerdictsError.case(f"expected a case, got {error}") from error
 
 
 def open_case(case: Case) -> OpenCase:
@@ -112,7 +112,7 @@ def open_case(case: Case) -> OpenCase:
         }
         docket = open_docket(_part(obligations, exempted), is_mapped=True)
     except (ArithmeticError, TypeError, ValueError) as error:
-        raise CaseError(f"expected obligations as a graph has them, got {error}") from error
+        raise VerdictsError.case(f"expected obligations as a graph has them, got {error}") from error
     telemetry = _record("now", 0, case.measurement)
     if case.facts is not UNSET:
         return OpenCase(docket, telemetry, _given_facts(case, docket, case.facts))
@@ -124,20 +124,20 @@ def open_case(case: Case) -> OpenCase:
 def _check_names(case: Case) -> None:
     names = [nfc(one.id) for one in case.obligations]
     if len(set(names)) < len(names):
-        raise CaseError(f"expected obligations with an id each, got {names}"[:300])
+        raise VerdictsError.case(f"expected obligations with an id each, got {names}"[:300])
     strange = sorted({nfc(name) for name in case.exemptions} - set(names))
     if strange:
-        raise CaseError(f"expected exemptions of {names}, got some of {strange}"[:300])
+        raise VerdictsError.case(f"expected exemptions of {names}, got some of {strange}"[:300])
 
 
 def _given_facts(case: Case, docket: Docket, facts: Sequence[WindowFact]) -> Mapping[str, WindowFact]:
     """One for each obligation that looks back, and nothing else that windows could be made of."""
     if case.earlier or case.dropped is not None:
-        raise CaseError("expected earlier records or facts about them, got both")
+        raise VerdictsError.case("expected earlier records or facts about them, got both")
     told = sorted((fact.obligation_id, fact.kind, fact.metric) for fact in facts)
     planned = sorted((plan.obligation_id, plan.kind, plan.metric) for plan in docket.plans)
     if told != planned:
-        raise CaseError(f"expected facts about {planned}, got {told}"[:300])
+        raise VerdictsError.case(f"expected facts about {planned}, got {told}"[:300])
     return {fact.obligation_id: fact for fact in facts}
 
 
@@ -213,4 +213,4 @@ def _record(name: str, ago: float, measurement: Mapping[str, Any]) -> Telemetry:
             {"telemetry_id": name, "timestamp": moment, "subject": "stack-1", "measurement": dict(measurement)}
         )
     except CanonicalError as error:
-        raise CaseError(f"expected a record's values, got {error}") from error
+        raise VerdictsError.case(f"expected a record's values, got {error}") from error

@@ -2,40 +2,23 @@
 
 VerdictsError                   verdicts.refused
 ├── TelemetryError              telemetry.form              carries every problem at once
-├── TelemetrySkewError          telemetry.skew
-├── TelemetryConflictError      telemetry.conflict
-├── CaseError                   verdicts.case
 ├── GrammarSizeError            verdicts.grammar_size
 ├── TemplateError               verdicts.template
-├── AgreementSettingError       verdicts.agreement_setting
 ├── AttestationError            attestation.refused
-│   ├── AttestationExpiredError attestation.expired
-│   ├── AttestationReusedError  attestation.reused
-│   └── AttestationMismatchError attestation.mismatch
 ├── QuoteError                  quote.refused
-│   ├── MalformedQuoteError     quote.malformed
-│   ├── QuoteSignatureError     quote.signature
-│   └── QuoteMismatchError      quote.mismatch
 ├── ReceiptError                receipt.refused
-│   ├── ReceiptFormError        receipt.form
-│   ├── ReceiptGrammarError     receipt.grammar
-│   ├── ReceiptRootError        receipt.root
-│   ├── ReceiptVerdictError     receipt.verdict
 │   └── NoReceiptError          receipt.none                there is none, and why
 └── GraphError                  graph.refused
     ├── GraphFormError          graph.form                  carries every problem at once
     ├── UnsignedGraphError      graph.unsigned
-    ├── GraphSignatureFormError graph.signature_form
-    ├── GraphAlgorithmError     graph.algorithm
     ├── GraphKeyError           graph.unknown_key
     ├── AlteredGraphError       graph.altered
-    ├── DowngradedGraphError    graph.downgraded
-    └── SignedGraphError        graph.signed
+    └── DowngradedGraphError    graph.downgraded
 """
 
 from collections.abc import Sequence
 
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Code, Error
 from assay.verdicts._problem import InputProblem, render_input_problems
 from assay.verdicts.graph.problem import Problem, render_problems
 
@@ -45,66 +28,31 @@ class VerdictsError(Error):
 
     code = "verdicts.refused"
     blame = Blame.INPUT
-
-
-class CaseError(VerdictsError):
-    """A case of a file cannot be one of a rule and a record."""
-
-    code = "verdicts.case"
+    case = Code("verdicts.case", "A case of a file cannot be one of a rule and a record.")
+    telemetry_skew = Code("telemetry.skew", "A record's timestamp is too far from our clock.")
+    telemetry_conflict = Code("telemetry.conflict", "A telemetry id is known already, with another content.")
+    agreement_setting = Code(
+        "verdicts.agreement_setting", "A window or a threshold of the agreement rate makes no sense.", Blame.USAGE
+    )
 
 
 class QuoteError(VerdictsError):
     """A quote does not prove which weights were measured."""
 
     code = "quote.refused"
-
-
-class MalformedQuoteError(QuoteError):
-    """Bytes are not a quote over one SHA-256 register of a TPM."""
-
-    code = "quote.malformed"
-
-
-class QuoteSignatureError(QuoteError):
-    """A quote was not signed by the attestation key that was given."""
-
-    code = "quote.signature"
-
-
-class QuoteMismatchError(QuoteError):
-    """A quote is about another register, other weights or another question."""
-
-    code = "quote.mismatch"
+    malformed = Code("quote.malformed", "Bytes are not a quote over one SHA-256 register of a TPM.")
+    signature = Code("quote.signature", "A quote was not signed by the attestation key that was given.")
+    mismatch = Code("quote.mismatch", "A quote is about another register, other weights or another question.")
 
 
 class ReceiptError(VerdictsError):
     """An inference receipt proves nothing."""
 
     code = "receipt.refused"
-
-
-class ReceiptFormError(ReceiptError):
-    """A text is no inference receipt, or one that contradicts itself."""
-
-    code = "receipt.form"
-
-
-class ReceiptGrammarError(ReceiptError):
-    """A receipt's grammar is not the one that the model was bound to."""
-
-    code = "receipt.grammar"
-
-
-class ReceiptRootError(ReceiptError):
-    """The tokens and scores of a receipt are not those that its root commits to."""
-
-    code = "receipt.root"
-
-
-class ReceiptVerdictError(ReceiptError):
-    """A receipt's verdict rests on another transcript than the receipt's."""
-
-    code = "receipt.verdict"
+    form = Code("receipt.form", "A text is no inference receipt, or one that contradicts itself.")
+    grammar = Code("receipt.grammar", "A receipt's grammar is not the one that the model was bound to.")
+    root = Code("receipt.root", "The tokens and scores of a receipt are not those that its root commits to.")
+    verdict = Code("receipt.verdict", "A receipt's verdict rests on another transcript than the receipt's.")
 
 
 class NoReceiptError(ReceiptError):
@@ -118,6 +66,11 @@ class GraphError(VerdictsError):
     """A knowledge graph cannot be used."""
 
     code = "graph.refused"
+    signature_form = Code("graph.signature_form", "The signature block of a knowledge graph is malformed.")
+    algorithm = Code("graph.algorithm", "A knowledge graph is signed by another algorithm than Ed25519.")
+    signed = Code("graph.signed", "A knowledge graph to be signed carries a signature already.", Blame.USAGE)
+    prover_missing = Code("graph.prover_missing", "The solver is not installed.", Blame.USAGE)
+    units_missing = Code("graph.units_missing", "pint is not installed.", Blame.USAGE)
 
 
 class GraphFormError(GraphError):
@@ -134,18 +87,6 @@ class UnsignedGraphError(GraphError):
     """A knowledge graph carries no signature (SKI 3.5)."""
 
     code = "graph.unsigned"
-
-
-class GraphSignatureFormError(GraphError):
-    """The signature block of a knowledge graph is malformed."""
-
-    code = "graph.signature_form"
-
-
-class GraphAlgorithmError(GraphError):
-    """A knowledge graph is signed by another algorithm than Ed25519."""
-
-    code = "graph.algorithm"
 
 
 class GraphKeyError(GraphError):
@@ -166,13 +107,6 @@ class DowngradedGraphError(GraphError):
     code = "graph.downgraded"
 
 
-class SignedGraphError(GraphError):
-    """A knowledge graph to be signed carries a signature already."""
-
-    code = "graph.signed"
-    blame = Blame.USAGE
-
-
 class TelemetryError(VerdictsError):
     """A telemetry record is not well formed; `problems` lists everything that is wrong with it."""
 
@@ -181,18 +115,6 @@ class TelemetryError(VerdictsError):
     def __init__(self, problems: Sequence[InputProblem]) -> None:
         super().__init__(render_input_problems(tuple(problems)))
         self.problems = tuple(problems)
-
-
-class TelemetrySkewError(VerdictsError):
-    """A record's timestamp is too far from our clock."""
-
-    code = "telemetry.skew"
-
-
-class TelemetryConflictError(VerdictsError):
-    """A telemetry id is known already, with another content."""
-
-    code = "telemetry.conflict"
 
 
 class GrammarSizeError(VerdictsError):
@@ -209,32 +131,10 @@ class TemplateError(VerdictsError):
     blame = Blame.INPUT
 
 
-class AgreementSettingError(VerdictsError):
-    """A window or a threshold of the agreement rate makes no sense."""
-
-    code = "verdicts.agreement_setting"
-    blame = Blame.USAGE
-
-
 class AttestationError(VerdictsError):
     """An attestation of a held verdict does not hold."""
 
     code = "attestation.refused"
-
-
-class AttestationExpiredError(AttestationError):
-    """An attestation is not valid at this time."""
-
-    code = "attestation.expired"
-
-
-class AttestationReusedError(AttestationError):
-    """An attestation was used before."""
-
-    code = "attestation.reused"
-
-
-class AttestationMismatchError(AttestationError):
-    """An attestation is about another envelope."""
-
-    code = "attestation.mismatch"
+    expired = Code("attestation.expired", "An attestation is not valid at this time.")
+    reused = Code("attestation.reused", "An attestation was used before.")
+    mismatch = Code("attestation.mismatch", "An attestation is about another envelope.")

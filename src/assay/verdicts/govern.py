@@ -20,11 +20,7 @@ from assay.kernel.instant import Instant, render_instant
 from assay.kernel.key import key_id_of
 from assay.kernel.signature import SignedKind, parse_signature_hex, signing_message, verify_ed25519
 from assay.verdicts.envelope import Envelope, HumanAttestation, Verdict, VerifierStatus, attested_hash
-from assay.verdicts.errors import (
-    AttestationError,
-    AttestationExpiredError,
-    AttestationMismatchError,
-)
+from assay.verdicts.errors import AttestationError
 from assay.verdicts.graph.node import RiskTier
 
 _TRUSTED = frozenset({VerifierStatus.AGREED, VerifierStatus.UNVERIFIABLE})
@@ -122,11 +118,11 @@ def verify_attestation(
     it was used before.
     """
     if attestation.envelope_hash != attested_hash(envelope):
-        raise AttestationMismatchError(
+        raise AttestationError.mismatch(
             f"expected an attestation of `{attested_hash(envelope)}`, got one of `{attestation.envelope_hash}`"
         )
     if not attestation.attested_at <= at < attestation.expires_at:
-        raise AttestationExpiredError(
+        raise AttestationError.expired(
             f"expected a time from {render_instant(attestation.attested_at)} until before "
             f"{render_instant(attestation.expires_at)}, got {render_instant(at)}"
         )

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from msgspec import Struct
 
 from assay.kernel.digest import Digest, parse_digest, raw_digest
-from assay.verdicts.errors import MalformedQuoteError, QuoteMismatchError, QuoteSignatureError
+from assay.verdicts.errors import QuoteError
 
 ZERO_REGISTER = bytes(32)
 # What firmware and boot loader measured, from the first instruction on.
@@ -73,14 +73,14 @@ class _Reader:
         try:
             values: tuple[int, ...] = layout.unpack_from(self._content, self._at)
         except LayoutError as error:
-            raise MalformedQuoteError(f"expected a whole quote, got one that ends at byte {self._at}") from error
+            raise QuoteError.malformed(f"expected a whole quote, got one that ends at byte {self._at}") from error
         self._at += layout.size
         return values
 
     def take_bytes(self, count: int) -> bytes:
         taken = self._content[self._at : self._at + count]
         if len(taken) != count:
-            raise MalformedQuoteError(f"expected {count} more bytes of quote, got {len(taken)}")
+            raise QuoteError.malformed(f"expected {count} more bytes of quote, got {len(taken)}")
         self._at += count
         return taken
 
@@ -89,7 +89,7 @@ class _Reader:
 
     def require_end(self) -> None:
         if self._at != len(self._content):
-            raise MalformedQuoteError(f"expected the quote to end at byte {self._at}, got {len(self._content)}")
+            raise QuoteError.malformed(f"expected the quote to end at byte {self._at}, got {len(self._content)}")
 
 
 def measured_register(weights: Digest) -> bytes:
@@ -102,7 +102,7 @@ def parse_quoted(message: bytes) -> Quoted:
     reader = _Reader(message)
     magic, kind = reader.take(_HEAD)
     if (magic, kind) != (_MAGIC, _ATTEST_QUOTE):
-        raise MalformedQuoteError(f"expected a quote made by a TPM, got {magic:08x} {kind:04x}")
+        raise QuoteError.malformed(f"expected a quote made by a TPM, got {magic:08x} {kind:04x}")
     reader.take_sized()  # the qualified name of the signing key; the key itself is what is believed
     nonce = reader.take_sized()
     _, reset_count, restart_count, _, _ = reader.take(_CLOCK)
@@ -141,7 +141,7 @@ def verify_quote(
 def _boot(quote: WeightQuote) -> tuple[bytes, ...]:
     boot = tuple(_unhexed(one) for one in quote.boot)
     if len(boot) not in (0, len(BOOT_REGISTERS)) or any(len(one) != len(ZERO_REGISTER) for one in boot):
-        raise MalformedQuoteError(
+        raise QuoteError.malformed(
             f"expected {len(BOOT_REGISTERS)} boot registers of 32 bytes, or none, got {len(boot)}"
         )
     return boot
@@ -150,10 +150,10 @@ def _boot(quote: WeightQuote) -> tuple[bytes, ...]:
 def _take_registers(reader: _Reader) -> tuple[int, ...]:
     (count,) = reader.take(_COUNT)
     if count != 1:
-        raise MalformedQuoteError(f"expected registers of one bank, got {count}")
+        raise QuoteError.malformed(f"expected registers of one bank, got {count}")
     bank, size = reader.take(_SELECTION)
     if bank != _SHA256_ID:
-        raise MalformedQuoteError(f"expected the SHA-256 bank, got {bank:04x}")
+        raise QuoteError.malformed(f"expected the SHA-256 bank, got {bank:04x}")
     selected = int.from_bytes(reader.take_bytes(size), "little")
     return tuple(number for number in range(size * 8) if selected >> number & 1)
 
@@ -162,22 +162,22 @@ def _verify_signature(attestation_key: bytes, message: bytes, signature: bytes) 
     try:
         key = load_pem_public_key(attestation_key)
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise QuoteSignatureError("expected an attestation key in PEM, got something else") from error
+        raise QuoteError.signature("expected an attestation key in PEM, got something else") from error
     if not isinstance(key, EllipticCurvePublicKey) or not isinstance(key.curve, SECP256R1):
-        raise QuoteSignatureError("expected an attestation key on P-256, got another kind")
+        raise QuoteError.signature("expected an attestation key on P-256, got another kind")
     try:
         key.verify(signature, message, ECDSA(SHA256()))
     except InvalidSignature as error:
-        raise QuoteSignatureError("the quote is not signed by this attestation key") from error
+        raise QuoteError.signature("the quote is not signed by this attestation key") from error
 
 
 def _unhexed(text: str) -> bytes:
     try:
         return bytes.fromhex(text)
     except ValueError as error:
-        raise MalformedQuoteError(f"expected hex, got `{ascii(text)[1:-1][:40]}`") from error
+        raise QuoteError.malformed(f"expected hex, got `{ascii(text)[1:-1][:40]}`") from error
 
 
 def _require(what: str, expected: object, got: object) -> None:
     if expected != got:
-        raise QuoteMismatchError(f"{what}: expected `{expected}`, got `{got}`")
+        raise QuoteError.mismatch(f"{what}: expected `{expected}`, got `{got}`")

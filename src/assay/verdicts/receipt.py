@@ -15,7 +15,7 @@ from assay.kernel.errors import JsonError, TypeFormError
 from assay.kernel.json_text import CANONICAL_LIMITS, Limits, parse_json
 from assay.kernel.key import Endorsement, Retirement
 from assay.kernel.transcript import Transcript
-from assay.verdicts.errors import ReceiptFormError, ReceiptGrammarError
+from assay.verdicts.errors import ReceiptError
 from assay.verdicts.reason import Decoding, ReasonRequest
 
 _T = TypeVar("_T")
@@ -64,10 +64,10 @@ def parse_receipt(received: bytes) -> ReceiptFile:
         document = parse_json(received, limits=_LIMITS)
         receipt = msgspec.json.decode(received, type=ReceiptFile)
     except (JsonError, TypeFormError, msgspec.DecodeError) as error:
-        raise ReceiptFormError(f"expected a file of `{RECEIPT_FORMAT}`: {error}") from error
+        raise ReceiptError.form(f"expected a file of `{RECEIPT_FORMAT}`: {error}") from error
     # The decoder fills in a default; the file must say what it is.
     if not isinstance(document, dict) or "format" not in document:
-        raise ReceiptFormError(f"expected `format` to be `{RECEIPT_FORMAT}`, got none")
+        raise ReceiptError.form(f"expected `format` to be `{RECEIPT_FORMAT}`, got none")
     return receipt
 
 
@@ -76,7 +76,7 @@ def question_of(receipt: ReceiptFile) -> ReasonRequest:
     asked = _decoded(receipt.transcript.request_canonical, _Asked)
     found = digest_of(receipt.grammar.encode())
     if found != asked.grammar_hash:
-        raise ReceiptGrammarError(f"expected the grammar `{asked.grammar_hash}`, got `{found}`")
+        raise ReceiptError.grammar(f"expected the grammar `{asked.grammar_hash}`, got `{found}`")
     return ReasonRequest(
         prompt_template_id=asked.prompt_template_id,
         prompt=asked.prompt,
@@ -97,7 +97,7 @@ def metadata_of(transcript: Transcript) -> tuple[Digest, Raw | None]:
     try:
         weights = parse_digest(msgspec.json.decode(recorded.get("model_weight_hash", Raw(b"null")), type=str))
     except (msgspec.DecodeError, TypeFormError) as error:
-        raise ReceiptFormError(f"expected the hash of weights in `backend_metadata`: {error}") from error
+        raise ReceiptError.form(f"expected the hash of weights in `backend_metadata`: {error}") from error
     return weights, recorded.get("receipt")
 
 
@@ -105,4 +105,4 @@ def _decoded(text: str | bytes, kind: type[_T]) -> _T:
     try:
         return msgspec.json.decode(text, type=kind)
     except msgspec.DecodeError as error:
-        raise ReceiptFormError(f"expected a transcript with a receipt: {error}") from error
+        raise ReceiptError.form(f"expected a transcript with a receipt: {error}") from error

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from assay.kernel.errors import JsonError
 from assay.kernel.json_text import JsonValue, parse_json
 from assay.verdicts.docket import Docket, open_docket
-from assay.verdicts.errors import GrammarSizeError, GraphFormError, ReceiptVerdictError
+from assay.verdicts.errors import GrammarSizeError, GraphFormError, ReceiptError
 from assay.verdicts.graph._read import Reader
 from assay.verdicts.graph._units import read_units
 from assay.verdicts.graph.edge import EdgeType
@@ -49,9 +49,9 @@ def reread_docket(prompt: str, *, rulings: Rulings = CURRENT) -> Docket:
             part = replace(part, doubt=_doubt(lines), units=_units(lines), requires_units=REQUIRED_UNITS in lines)
         docket = open_docket(part, is_mapped=_KNOWN in lines, rulings=rulings)
     except (JsonError, GraphFormError, GrammarSizeError) as error:
-        raise ReceiptVerdictError(f"expected a prompt that shows one rule: {error}") from error
+        raise ReceiptError.verdict(f"expected a prompt that shows one rule: {error}") from error
     if not fence or not any(_head(docket, template_id) == head + "\n" for template_id in _TEMPLATES):
-        raise ReceiptVerdictError("expected a prompt that shows one rule, got a text that no rule is shown by")
+        raise ReceiptError.verdict("expected a prompt that shows one rule, got a text that no rule is shown by")
     return docket
 
 
@@ -107,10 +107,10 @@ def _only_rule(graph: KnowledgeGraph, versions: Mapping[str, str]) -> RuleSlice:
         return tuple(replace(node, version=versions[node.id]) for node in nodes)
 
     if len(graph.rules) != 1:
-        raise ReceiptVerdictError(f"expected a prompt that shows one rule, got {len(graph.rules)}")
+        raise ReceiptError.verdict(f"expected a prompt that shows one rule, got {len(graph.rules)}")
     parts = {edge.target for edge in graph.edges if edge.type is EdgeType.CONSISTS_OF}
     if parts != {node.id for node in graph.obligations}:
-        raise ReceiptVerdictError("expected the obligations that the rule consists of, got others")
+        raise ReceiptError.verdict("expected the obligations that the rule consists of, got others")
     return RuleSlice(
         rule=told(graph.rules)[0],
         obligations=told(graph.obligations),

@@ -21,7 +21,7 @@ from assay.kernel.ids import TenantId, parse_tenant_id
 from assay.kernel.instant import Instant, parse_foreign_instant, render_instant
 from assay.kernel.json_text import JsonValue, Limits, parse_json
 from assay.verdicts._problem import InputProblem, InputProblemCode
-from assay.verdicts.errors import TelemetryConflictError, TelemetryError, TelemetrySkewError
+from assay.verdicts.errors import TelemetryError, VerdictsError
 
 Scalar: TypeAlias = bool | int | float | str | None
 
@@ -86,12 +86,12 @@ def check_skew(telemetry: Telemetry, now: Instant, limits: SkewLimits) -> None:
     """Refuse a record from too far in the future, or later than is allowed (a late one otherwise takes its place)."""
     offset = telemetry.timestamp - now
     if offset > timedelta(seconds=limits.ahead_seconds):
-        raise TelemetrySkewError(
+        raise VerdictsError.telemetry_skew(
             f"expected a timestamp at most {limits.ahead_seconds} s after {render_instant(now)}, "
             f"got {render_instant(telemetry.timestamp)}"
         )
     if limits.behind_seconds is not None and -offset > timedelta(seconds=limits.behind_seconds):
-        raise TelemetrySkewError(
+        raise VerdictsError.telemetry_skew(
             f"expected a timestamp at most {limits.behind_seconds} s before {render_instant(now)}, "
             f"got {render_instant(telemetry.timestamp)}"
         )
@@ -102,7 +102,7 @@ def is_repeat(telemetry: Telemetry, recorded_hash: Digest | None) -> bool:
     if recorded_hash is None:
         return False
     if recorded_hash != telemetry.telemetry_hash:
-        raise TelemetryConflictError(
+        raise VerdictsError.telemetry_conflict(
             f"expected `{telemetry.telemetry_id}` to be the record `{recorded_hash}`, got `{telemetry.telemetry_hash}`"
         )
     return True

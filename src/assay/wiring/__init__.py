@@ -43,6 +43,7 @@ from assay.kernel.ids import KeyId, parse_key_id, parse_tenant_id
 from assay.kernel.instant import Instant
 from assay.kernel.key import KeyPurpose, parse_anchors, parse_public_key
 from assay.ports.credential_seal import CredentialSeal
+from assay.ports.damage import DamageLog
 from assay.ports.database import Database, Unit
 from assay.ports.signer import Signer
 from assay.ports.witness import Witness
@@ -54,7 +55,7 @@ from assay.wiring._delivery import (
     plug_model,
     plug_trainer,
 )
-from assay.wiring._desk import desk_settings
+from assay.wiring._desk import desk_settings, mandate_settings
 from assay.wiring._evaluation import (
     Evaluation,
     load_judge_weights,
@@ -140,8 +141,12 @@ def init_node(
     origin: str | None = None,
     database: str | None = None,
     token: TokenChoice | None = None,
+    at: Instant | None = None,
 ) -> None:
-    """Make a folder into a node: keys of its own, a configuration, a database, and the first ledger entries."""
+    """Make a folder into a node: keys of its own, a configuration, a database, and the first ledger entries.
+
+    `at` is the time of these entries, for a node whose history is played; the present otherwise.
+    """
     tenant_id = parse_tenant_id(tenant)
     if folder.exists() and any(folder.iterdir()):
         raise FolderInUseError(f"expected an empty or new folder, got `{folder}`")
@@ -158,7 +163,7 @@ def init_node(
         with _opened(staged.path, writable=True, is_new=True) as (tools, _, _):
             if tools.database.read(lambda unit: unit.ledger.tenants()):
                 raise DatabaseInUseError("expected a database without a ledger, got one that belongs to another node")
-            found_node(tools, tenant_id, at=tools.clock.now())
+            found_node(tools, tenant_id, at=at or tools.clock.now())
         staged.publish()
 
 
@@ -244,13 +249,13 @@ def open_for_restore(folder: Path) -> Iterator[Tools]:
 
 
 def _tools(folder: Path, config: Config, opened: Database, signers: Mapping[str, Signer]) -> Tools:
-    standing = WitnessStanding()
-    # While a witness contradicts the node, nothing is written; a node without witnesses has nobody to ask.
-    database: Database = GuardedDatabase(opened, standing) if config.witnesses else opened
+    standing, damage = WitnessStanding(), DamageLog()
+    database = GuardedDatabase(opened, standing, damage)
     clock, delivery = SystemClock(), delivery_settings(config, database)
     return Tools(
         database=database,
         standing=standing,
+        damage=damage,
         clock=clock,
         entropy=OsEntropy(),
         pools=ProcessPools(),
@@ -269,6 +274,7 @@ def _tools(folder: Path, config: Config, opened: Database, signers: Mapping[str,
         witness_threshold=config.witness_threshold,
         ski=ski_settings(config),
         desk=desk_settings(config),
+        mandates=mandate_settings(config),
         delivery=delivery,
         tier_left=SwitchTier(database, parse_tenant_id(config.node.tenant), delivery.service, clock),
         domain_systems=config.truth.domains,

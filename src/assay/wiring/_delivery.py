@@ -7,11 +7,20 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
 
 from assay.adapters.clock import OsEntropy
 from assay.adapters.weight_folder import WeightFolder
 from assay.config import Config
-from assay.config.delivery import PluginName, StrandConfig, SubCategoriesConfig, TrainerName
+from assay.config.delivery import (
+    PeerConfig,
+    PluginName,
+    StrandConfig,
+    SubCategoriesConfig,
+    TrainerName,
+    peer_token_name,
+)
+from assay.config.environment import PEER_TOKENS
 from assay.delivery.answerer import Answerer
 from assay.delivery.federate import Agreement
 from assay.delivery.plugin import Category, Plugin, PluginCard
@@ -32,8 +41,6 @@ from assay.wiring._models import open_estimator
 
 if TYPE_CHECKING:  # what only a node with machines pays for
     from assay.ports.model import Model
-
-_PEER_TOKEN_PREFIX = "ASSAY_PEER_TOKEN_"  # noqa: S105 - the beginning of a name, not a secret
 
 
 class NoAnswerersError(Error):
@@ -67,7 +74,7 @@ def delivery_settings(config: Config, database: Database) -> DeliverySettings:
         answers_at_once=given.answers_at_once,
         pair_batch=given.pair_batch,
         sub_categories=_sub_categories(given.sub_categories),
-        answerers={**_answerers(given.answerers), **_peers(config, database)},
+        tenant_answerers=_tenant_answerers(config, database),
     )
     if given.plugin is PluginName.HTTP and given.plugin_url is not None:
         from assay.adapters.plugins.http import HttpPlugin  # noqa: PLC0415 - only who chose it pays
@@ -95,29 +102,36 @@ def _sub_categories(listed: SubCategoriesConfig) -> Mapping[Category, tuple[str,
     return by_category if any(by_category.values()) else None
 
 
-def _peers(config: Config, database: Database) -> dict[str, Answerer]:
-    """Other organisations as answerers, each by its agreement; a token for one is in ASSAY_PEER_TOKEN_ and its name."""
-    if not config.delivery.peers:
-        return {}
-    from assay.adapters.service_client import HttpServiceClient  # noqa: PLC0415 - only a node with peers pays
+def _scope(config: Config, named: tuple[str, ...]) -> frozenset[TenantId]:
+    """The tenants that the configuration names, else the node's own."""
+    return frozenset(map(parse_tenant_id, named or (config.node.tenant,)))
 
-    tenant_id = parse_tenant_id(config.node.tenant)
-    connect = partial(HttpServiceClient, timeout=config.delivery.answer_seconds)
 
-    def agreed(peer: str) -> Agreement:
-        found = database.read(lambda unit: find_agreement(unit, tenant_id, peer))
-        return Agreement(peer=peer) if found is None else found
+def _tenant_answerers(config: Config, database: Database) -> dict[TenantId, Mapping[str, Answerer]]:
+    """The answerers of the configuration by the tenants that they serve: tables of functions, and peers."""
+    given, own = config.delivery, _answerers(config.delivery.answerers)
+    found: dict[TenantId, dict[str, Answerer]] = {}
+    for tenant_id in _scope(config, given.tenants) if own else ():
+        found[tenant_id] = dict(own)
+    for peer in given.peers:
+        for tenant_id in _scope(config, peer.tenants):
+            found.setdefault(tenant_id, {})[f"peer:{peer.name}"] = _proxy(config, database, tenant_id, peer)
+    return dict(found)
 
-    return {
-        f"peer:{one.name}": ProxyAnswerer(
-            connect,
-            one.url,
-            partial(agreed, one.name),
-            entropy=OsEntropy(),
-            token=os.environ.get(f"{_PEER_TOKEN_PREFIX}{one.name.upper().replace('-', '_')}"),
-        )
-        for one in config.delivery.peers
-    }
+
+def _proxy(config: Config, database: Database, tenant_id: TenantId, peer: PeerConfig) -> ProxyAnswerer:
+    """Another organisation as an answerer of one tenant, by that tenant's agreement and token."""
+    from assay.adapters.outgoing import OutgoingGuard  # noqa: PLC0415 - only a node with peers pays
+    from assay.adapters.service_client import HttpServiceClient  # noqa: PLC0415 - the same
+
+    def agreed() -> Agreement:
+        found = database.read(lambda unit: find_agreement(unit, tenant_id, peer.name))
+        return Agreement(peer=peer.name) if found is None else found
+
+    guard = OutgoingGuard(hosts=(urlsplit(peer.url).hostname or "",))
+    connect = partial(HttpServiceClient, timeout=config.delivery.answer_seconds, guard=guard)
+    token = os.environ.get(PEER_TOKENS + peer_token_name(config.node.tenant, tenant_id, peer.name))
+    return ProxyAnswerer(connect, peer.url, agreed, entropy=OsEntropy(), token=token)
 
 
 def plug_model(tools: Tools, config: Config, model: "Model | None") -> Tools:
@@ -176,7 +190,9 @@ def _with_plugin(
     card = PluginCard(
         plugin_id=str(given.plugin), model_version="1", rule_ids=tuple(parse_rule_id(one) for one in given.plugin_rules)
     )
-    return replace(settings, plugin=PluginPost(card=card, plugin_of=plugin_of, seconds=given.plugin_seconds))
+    tenants = _scope(config, given.tenants)
+    post = PluginPost(card=card, plugin_of=plugin_of, seconds=given.plugin_seconds, tenants=tenants)
+    return replace(settings, plugin=post)
 
 
 def _answerers(names: tuple[str, ...]) -> Mapping[str, Answerer]:

@@ -1,8 +1,9 @@
-"""How the review desk is run, as the configuration has it."""
+"""How the review desk is run, and which mandates one person may sign, as the configuration has it."""
 
 from datetime import timedelta
 
 from assay.config import Config
+from assay.flows.permits.mandate_settings import MandateSettings
 from assay.flows.review.desk_settings import DeskSettings
 from assay.kernel.ids import parse_principal_id
 from assay.review.kind import TicketKind
@@ -18,4 +19,13 @@ def desk_settings(config: Config) -> DeskSettings:
         escalate_persons=tuple(parse_principal_id(one) for one in review.escalate_persons),
         grace={TicketKind(kind): timedelta(seconds=seconds) for kind, seconds in review.grace_seconds.items()},
         bulk_grace=timedelta(seconds=review.bulk_grace_seconds),
+    )
+
+
+def mandate_settings(config: Config) -> MandateSettings:
+    mandates = config.mandates
+    return MandateSettings(
+        single_count=mandates.single_count,
+        single_span=timedelta(days=mandates.single_days),
+        single_budget=mandates.single_budget,
     )

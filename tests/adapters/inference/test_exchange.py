@@ -1,6 +1,7 @@
 """An exchange ends in time, in size and when nobody waits; whatever else happens has a code."""
 
 import os
+import socket
 import threading
 from collections.abc import Iterator
 from time import monotonic
@@ -104,3 +105,18 @@ def test_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     with served(lambda _: Answer(200, iter([b"ok"]))) as server:
         assert Exchange(server.address).get("/x", _SOON) == b"ok"
+
+
+def test_the_next_address_of_a_name_is_asked_where_the_first_cannot_be_connected_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A server that listens on one of two addresses is found; one at a link-local address is never asked."""
+    means = ["127.0.0.2", "127.0.0.1"]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_more: [(2, 1, 6, "", (one, 0)) for one in means])
+    with served(lambda _: Answer(200, iter([b"a"]))) as server:
+        exchange = Exchange(Address(url=server.address.url.replace("127.0.0.1", "model.example")))
+        assert exchange.post("/x", {}, _SOON, most_bytes=1) == b"a"
+        assert server.asked[0].headers["host"].startswith("model.example:")
+        means.append("169.254.169.254")
+        assert _code(exchange) == "model.unavailable"
+        assert len(server.asked) == 1

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import brier_score_loss, roc_auc_score
 from sklearn.metrics import roc_curve as sklearn_roc_curve
 
-from assay.claims.errors import CalibrationSettingError, ScoresError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate.calibrate import (
     auroc,
     bootstrap_auroc,
@@ -23,6 +23,7 @@ from assay.claims.estimate.calibrate import (
 )
 from assay.claims.estimate.conform import calibrate_split
 from assay.claims.estimate.plot import plot_coverage, plot_reliability, plot_risk_coverage, plot_roc
+from tests.raising import raises
 from tests.scale import scale
 
 _PAIRS = st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=2, max_size=60).filter(
@@ -142,7 +143,7 @@ def test_a_curve_that_begins_without_a_mistake_is_drawn() -> None:
 
 
 def test_an_infinite_threshold_has_no_picture() -> None:
-    with pytest.raises(CalibrationSettingError, match="too little data"):
+    with raises(ClaimsError.calibration_setting, match="too little data"):
         plot_coverage(calibrate_split([0.1], 0.1))
 
 
@@ -151,14 +152,14 @@ def test_an_infinite_threshold_has_no_picture() -> None:
     [([0.1, 0.2], [True, True]), ([0.1, 1.2], [True, False]), ([0.1], [True, False]), ([0.1, 0.2], [0.5, 1])],
 )
 def test_data_that_say_nothing_are_refused(scores: list[float], wrong: list[float]) -> None:
-    with pytest.raises(ScoresError):
+    with raises(ClaimsError.scores):
         auroc(scores, wrong)
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(CalibrationSettingError):
+    with raises(ClaimsError.calibration_setting):
         reliability([0.1], [True], bins=0)
-    with pytest.raises(CalibrationSettingError):
+    with raises(ClaimsError.calibration_setting):
         bootstrap_auroc([0.1, 0.2], [True, False], seed=1, rounds=0)
-    with pytest.raises(CalibrationSettingError):
+    with raises(ClaimsError.calibration_setting):
         bootstrap_auroc([0.1, 0.2], [True, False], seed=1, level=1.0)

@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from assay.claims.bundle import Recommendation, UncertaintyMethod
-from assay.claims.errors import CalibrationSettingError, ScoresError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate.conform import (
     aps_scores,
     calibrate_groups,
@@ -26,6 +26,7 @@ from assay.claims.estimate.conform import (
     set_share,
     threshold_for,
 )
+from tests.raising import raises
 from tests.scale import scale
 
 _CALIBRATION, _TESTED, _ALPHA = 59, 40, 0.1
@@ -215,7 +216,7 @@ def test_the_size_of_a_set_is_an_uncertainty(size: int, answers: int, share: flo
 
 @pytest.mark.parametrize(("size", "answers"), [(6, 5), (-1, 5), (0, 0)])
 def test_a_set_that_cannot_be_is_refused(size: int, answers: int) -> None:
-    with pytest.raises(ScoresError):
+    with raises(ClaimsError.scores):
         set_share(size, answers)
 
 
@@ -265,13 +266,13 @@ def test_risk_control_keeps_the_expected_loss_of_new_cases(digits: _Digits) -> N
 
 @pytest.mark.parametrize("losses", [[], [[0.5, 0.6]], [[1.5, 0.5]], [[-0.1, -0.2]], [[0.5]], [[float("nan"), 0.0]]])
 def test_losses_that_rise_or_leave_their_range_are_refused(losses: list[list[float]]) -> None:
-    with pytest.raises(ScoresError):
+    with raises(ClaimsError.scores):
         control_risk(losses, [0.1, 0.2], 0.1)
 
 
 @pytest.mark.parametrize("scores", [[], [float("nan")], [float("inf")], [[0.1]], [float("inf"), float("-inf")]])
 def test_scores_that_are_none_are_refused(scores: list[float]) -> None:
-    with pytest.raises(ScoresError):
+    with raises(ClaimsError.scores):
         calibrate_split(scores, 0.1)
 
 
@@ -281,9 +282,9 @@ def test_large_but_finite_scores_are_taken() -> None:
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -0.1, float("nan")])
 def test_a_level_is_strictly_between_0_and_1(alpha: float) -> None:
-    with pytest.raises(CalibrationSettingError):
+    with raises(ClaimsError.calibration_setting):
         calibrate_split([0.1], alpha)
-    with pytest.raises(CalibrationSettingError):
+    with raises(ClaimsError.calibration_setting):
         control_risk([[0.5, 0.1]], [0.1, 0.2], alpha)
 
 
@@ -300,18 +301,18 @@ def test_an_answer_without_a_score_is_never_left_out() -> None:
 
 @pytest.mark.parametrize("rows", [[0.5, 0.5], [[1.5]], [[float("nan")]], [[]]])
 def test_probabilities_that_are_none_are_refused(rows: ArrayLike) -> None:
-    with pytest.raises(ScoresError):
+    with raises(ClaimsError.scores):
         lac_scores(rows)
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(CalibrationSettingError):
+    with raises(ClaimsError.calibration_setting):
         raps_scores([[0.5, 0.5]], penalty=-1, free=0)
     for penalty in (float("nan"), float("inf")):
-        with pytest.raises(CalibrationSettingError):
+        with raises(ClaimsError.calibration_setting):
             raps_scores([[0.5, 0.5]], penalty=penalty, free=0)
     for jitter in ([1.5], [float("nan")], [0.5, 0.5]):
-        with pytest.raises(ScoresError):
+        with raises(ClaimsError.scores):
             raps_scores([[0.5, 0.5]], penalty=0, free=0, jitter=jitter)
-    with pytest.raises(ScoresError):
+    with raises(ClaimsError.scores):
         calibrate_groups([0.1, 0.2], ["a"], 0.1)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.claims.bundle import Recommendation, UncertaintyMethod
-from assay.claims.errors import SampleError, ScoresError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate.cluster import SampledAnswer, cluster_answers
 from assay.claims.estimate.disagree import TEMPERATURES, estimate_disagreement, pair_disagreement
 from assay.claims.estimate.entropy import (
@@ -22,6 +22,7 @@ from assay.claims.estimate.entropy import (
 )
 from assay.claims.estimate.equivalence import ExactJudge, RuleJudge
 from assay.claims.estimate.estimate import Cost, Estimate
+from tests.raising import raises
 
 
 class _Edges:
@@ -171,7 +172,7 @@ def test_the_likelihood_variant_keeps_the_same_promises(pairs: list[tuple[str, f
 @pytest.mark.parametrize("logprob", [None, float("nan"), float("-inf"), 0.1])
 def test_an_answer_without_a_likelihood_is_refused_where_one_is_needed(logprob: float | None) -> None:
     answers = [SampledAnswer(text="a", logprob=-1.0), SampledAnswer(text="b", logprob=logprob)]
-    with pytest.raises(SampleError):
+    with raises(ClaimsError.sample):
         estimate_entropy("?", answers, ExactJudge(), weighting=Weighting.LIKELIHOOD)
 
 
@@ -213,13 +214,13 @@ def test_sampling_stops_early_when_the_first_answers_agree() -> None:
 
 def test_one_answer_says_nothing() -> None:
     """Refused, not called certain."""
-    with pytest.raises(SampleError):
+    with raises(ClaimsError.sample):
         estimate_entropy("?", [SampledAnswer(text="a")], ExactJudge())
-    with pytest.raises(SampleError):
+    with raises(ClaimsError.sample):
         likelihood_entropy(cluster_answers("?", ["a"], ExactJudge()), [SampledAnswer(text="a", logprob=0.0)])
-    with pytest.raises(SampleError):
+    with raises(ClaimsError.sample):
         estimate_entropy("?", [], ExactJudge(), stop_after=1)
-    with pytest.raises(SampleError):
+    with raises(ClaimsError.sample):
         cluster_answers("?", [], ExactJudge())
 
 
@@ -245,15 +246,15 @@ def test_disagreement_is_the_share_of_pairs_that_differ(texts: list[str], expect
 
 
 def test_disagreement_wants_an_answer_for_each_temperature() -> None:
-    with pytest.raises(SampleError):
+    with raises(ClaimsError.sample):
         estimate_disagreement("?", ["a", "b"], ExactJudge())
-    with pytest.raises(SampleError):
+    with raises(ClaimsError.sample):
         pair_disagreement([1])
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf")])
 def test_no_estimate_leaves_its_range(value: float) -> None:
-    with pytest.raises(ScoresError):
+    with raises(ClaimsError.scores):
         Estimate(
             method=UncertaintyMethod.CONFIDENCE_SCORE,
             value=value,

@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
-from assay.claims.errors import CalibrationSettingError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate._beta import beta_cdf, beta_quantile, binomial_cdf, clopper_pearson_upper
 from assay.claims.estimate.fit_threshold import FittedThreshold, fit_threshold, thresholds_of
 from assay.claims.policy import Thresholds
+from tests.raising import raises
 from tests.scale import scale
 
 _ALPHA, _DELTA = 0.1, 0.1
@@ -53,7 +54,7 @@ def test_a_policy_takes_its_thresholds_from_fits_that_hold() -> None:
     careful = fit_threshold([0.1] * 300, [False] * 300, alpha=0.001, delta=0.1)
     assert (defer.threshold, careful.threshold) == (0.16, None)
     assert thresholds_of(defer) == Thresholds(explain_above=0.16, defer_above=0.16)
-    with pytest.raises(CalibrationSettingError, match="got none from 300 cases"):
+    with raises(ClaimsError.calibration_setting, match="got none from 300 cases"):
         thresholds_of(careful)
 
 
@@ -88,7 +89,7 @@ def test_a_line_beyond_a_failure_is_not_reached() -> None:
     ],
 )
 def test_settings_that_make_no_sense_are_refused(changes: dict[str, object]) -> None:
-    with pytest.raises(CalibrationSettingError):
+    with raises(ClaimsError.calibration_setting):
         fit_threshold([0.1], [True], **{"alpha": 0.1, "delta": 0.1, **changes})  # type: ignore[arg-type]  # some are wrong on purpose
 
 

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
 from assay.claims.bundle import UncertaintyMethod
-from assay.claims.errors import SampleError, ScoresError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate.stated import (
     Calibrator,
     Isotonic,
@@ -25,6 +25,7 @@ from assay.claims.estimate.stated import (
     fit_platt,
     fit_temperature,
 )
+from tests.raising import raises
 
 
 def _too_sure(seed: int, n: int = 400) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -52,7 +53,7 @@ def test_a_long_answer_is_not_less_sure_for_being_long() -> None:
 
 @pytest.mark.parametrize("logprobs", [[], [0.1], [float("nan")], [float("-inf")]])
 def test_log_probabilities_that_are_none_are_refused(logprobs: list[float]) -> None:
-    with pytest.raises(SampleError):
+    with raises(ClaimsError.sample):
         confidence_of(logprobs)
 
 
@@ -141,7 +142,7 @@ def test_calibration_brings_the_said_nearer_to_the_so(fit: object) -> None:
 )
 def test_data_that_cannot_be_fitted_are_refused(scores: list[float], labels: list[bool]) -> None:
     for fit in (fit_temperature, fit_platt):
-        with pytest.raises(ScoresError):
+        with raises(ClaimsError.scores):
             fit(scores, labels)
 
 
@@ -161,7 +162,7 @@ def test_data_that_cannot_be_fitted_are_refused(scores: list[float], labels: lis
 @pytest.mark.clause("claimbundle", "confidence-score")
 def test_a_calibrator_that_cannot_be_one_is_refused(text: str) -> None:
     """From a file as from a hand: it would fail later, or turn the order of confidences around."""
-    with pytest.raises(ScoresError):
+    with raises(ClaimsError.scores):
         msgspec.json.decode(text, type=Calibrator)
 
 

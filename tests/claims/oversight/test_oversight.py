@@ -7,7 +7,7 @@ from random import Random
 import msgspec
 import pytest
 
-from assay.claims.errors import SampleError, ScoresError
+from assay.claims.errors import ClaimsError
 from assay.claims.oversight.exchange import ALARM_WEALTH, ExchangeWatch, watch_scores
 from assay.claims.oversight.reviewers import (
     AlarmKind,
@@ -30,6 +30,7 @@ from assay.claims.oversight.sample import (
 from assay.flows.claims.calibrate import LabelledCase, parse_lines
 from assay.identity.risk import RiskTier
 from assay.kernel.digest import digest_of
+from tests.raising import raises
 from tests.scale import scale
 
 _SEED = b"s" * 32
@@ -141,9 +142,9 @@ def test_the_sample_is_fixed_by_a_seed_that_was_committed_in_advance() -> None:
     left_out = DrawnOutput(
         bundle_hash=outputs[0].bundle_hash, tier=RiskTier.READ_ONLY, was_drawn=not outputs[0].was_drawn
     )
-    with pytest.raises(SampleError, match="another for 1"):
+    with raises(ClaimsError.sample, match="another for 1"):
         verify_sample(plan, _SEED, [left_out, *outputs[1:]])
-    with pytest.raises(SampleError, match="expected the seed"):
+    with raises(ClaimsError.sample, match="expected the seed"):
         verify_sample(plan, b"t" * 32, outputs)
     assert all(is_drawn(plan, _SEED, one, RiskTier.DELETE) for one in hashes[:50])
     assert not any(is_drawn(plan, _SEED, one, RiskTier.MODIFY) for one in hashes[:50])
@@ -151,9 +152,9 @@ def test_the_sample_is_fixed_by_a_seed_that_was_committed_in_advance() -> None:
 
 
 def test_a_plan_says_shares_and_is_signed_whole() -> None:
-    with pytest.raises(SampleError):
+    with raises(ClaimsError.sample):
         _plan(known_answers=1.5)
-    with pytest.raises(SampleError):
+    with raises(ClaimsError.sample):
         commit_seed(b"short")
     assert plan_message(_plan()) != plan_message(_plan(known_answers=0.3))
 
@@ -193,5 +194,5 @@ def test_a_shifted_stream_is_detected(shift: float) -> None:
 def test_scores_are_finite_and_ties_are_broken_by_the_given_number() -> None:
     watch = ExchangeWatch([0.5] * 10)
     assert watch.see(0.5, 0.5) == pytest.approx(1.0)
-    with pytest.raises(ScoresError):
+    with raises(ClaimsError.scores):
         watch.see(float("nan"), 0.5)

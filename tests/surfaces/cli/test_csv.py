@@ -6,14 +6,18 @@ import io
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import click
 import pytest
 
 import assay
+from assay.kernel.instant import render_instant
+from assay.node import Node
 from assay.operations.kinds import Listing
 from assay.operations.table import TABLE
+from assay.permits.mandate import ArgumentLimit
 from assay.surfaces.cli.main import cli
 from assay.surfaces.cli.output import ListCommand
 from tests.flows._people import quick_passwords
@@ -62,15 +66,33 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
         with assay.open(found.folder) as node:
             seen = node.acting(found.keys["gateway"]).observe(report("user:ada"))
             node.compile_state(seen.truthkey)
-        yield replace(found, keys={**found.keys, "truthkey": seen.truthkey})
+            mandate = _signed_mandate(node, found)
+        yield replace(found, keys={**found.keys, "truthkey": seen.truthkey, "mandate": mandate})
 
 
-# What must be named to list it; `truthkey` is that of the observation in the folder.
+def _signed_mandate(node: Node, home: Home) -> str:
+    made = node.acting(home.keys["planner"]).propose_mandate(
+        agent="ai:planner",
+        tool="purge",
+        audience="ai:planner",
+        tier="DELETE",
+        purpose="old records",
+        count=5,
+        expires_at=render_instant(node.tools.clock.now() + timedelta(hours=1)),
+        limits=[ArgumentLimit(argument="id", minimum="1", maximum="100")],
+    )
+    signer = node.acting(home.keys["otto"])
+    signer.answer_ticket(made.ticket_id, choice="sign", seen=made.shown_hash, reason="few and old")
+    return str(made.mandate_id)
+
+
+# What must be named to list it; `truthkey` is that of the observation in the folder, `mandate` that of the agent.
 _ARGUMENTS = {
     ("principal", "key", "list"): ["user:olga"],
     ("principal", "tier", "list"): ["user:olga"],
     ("ledger", "search"): ["kind=note"],
     ("truth", "history"): ["{truthkey}"],
+    ("mandate", "uses"): ["{mandate}"],
     ("service", "keys"): None,
     ("webhook", "dead"): None,
     ("rules", "session"): None,

@@ -129,7 +129,7 @@ def test_from_a_question_to_a_corrected_rule(shell: Shell, tmp_path: Path) -> No
     [pair] = json.loads(shell("pairs", "export").out)
     assert pair["captured_by"] == "user:rita"
     _expect_lists(shell)
-    [job] = shell("pairs", "train", "--size", "1", "--json").json
+    [job] = shell("pairs", "train", "--size", "1", "--json").json["jobs"]
     # The judge is the trainer, and this conclusion is about no case of its own.
     assert (job["result"]["state"], job["result"]["not_for_this_trainer"]) == ("passed_over", 1)
     trace = shell("trace", asked["answer_id"], "--json").json

@@ -12,6 +12,7 @@ from assay.claims.parse_bundle import Reading, check_bundle
 from assay.kernel.digest import digest_of
 from assay.wiring import open_node
 from tests.node._home import RULE, SLUG, copied, record, report
+from tests.raising import raises
 from tests.surfaces.cli.running import Answer, ask, note
 
 _FORMS = ("dsse", "scitt", "receipt")
@@ -99,7 +100,7 @@ def test_a_checkpoint_that_was_never_signed_is_signed_in_no_form(home: Path, tmp
     """A database that somebody changed must not get the ledger's key to vouch for it."""
     from msgspec.structs import replace
 
-    from assay.flows.errors.ledger import OwnProofError
+    from assay.flows.errors.ledger import LedgerFlowError
     from assay.flows.ledger.export_proof import ProofForm, render_proof
     from assay.flows.ledger.prove_record import prove_record
     from assay.kernel.ids import TenantId
@@ -110,7 +111,7 @@ def test_a_checkpoint_that_was_never_signed_is_signed_in_no_form(home: Path, tmp
         bundle = prove_record(tools, TenantId("default"), 4)
         forged = replace(bundle, checkpoint=bundle.checkpoint.replace("\n4\n", "\n5\n"), tree_size=5)
         for form in _FORMS:
-            with pytest.raises(OwnProofError):
+            with raises(LedgerFlowError.proof_not_own):
                 render_proof(tools, forged, ProofForm(form), at=tools.clock.now())
 
 

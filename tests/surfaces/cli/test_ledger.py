@@ -1,5 +1,6 @@
 """`assay init`, `canonical`, `ledger …` and `erase`, as their help says."""
 
+import io
 import json
 import re
 import sqlite3
@@ -16,10 +17,13 @@ from assay.adapters.postgres.provision import provision
 from assay.kernel.bundle import parse_bundle
 from assay.kernel.checkpoint import parse_checkpoint
 from assay.kernel.merkle import leaf_hash
+from assay.registry.errors import RegistryError
+from assay.surfaces.cli.ledger_write import _read_lines
 from assay.wiring import open_node
 from tests.contract._kit import refused
 from tests.flows._people import Desk, quick_passwords
 from tests.postgres_cluster import PostgresCluster
+from tests.raising import raises
 from tests.surfaces.cli.running import ask, command_line, environment, note
 
 
@@ -153,6 +157,16 @@ def test_a_bad_line_stops_and_what_came_before_it_stays(home: Path) -> None:
     assert "line 3" in answer.err
     assert ask("--home", home, "ledger", "show", "5").code == 0
     assert ask("--home", home, "ledger", "show", "6").code == 1
+
+
+def test_the_error_of_a_line_keeps_its_code_and_blame(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_line: bytes) -> None:
+        raise RegistryError.unsigned("no signature")
+
+    monkeypatch.setattr("assay.kernel.json_text.parse_json", refuse)
+    with raises(RegistryError.unsigned, match="line 1: no signature") as caught:
+        list(_read_lines(io.BytesIO(b"{}\n")))
+    assert caught.value.blame is RegistryError.unsigned.blame
 
 
 def test_entries_are_listed_by_range_kind_and_order(home: Path) -> None:

@@ -298,10 +298,10 @@ def test_a_public_key_is_registered_shown_and_ended(shell: Shell) -> None:
 def test_why_lists_every_requirement_and_its_exit_code_is_the_answer(shell: Shell) -> None:
     """0 for yes, 1 for an honest no; in words, what would change it comes last."""
     _add(shell, "ai:planner", "--role", "operator", "--risk-ceiling", "MODIFY")
-    yes = shell("principal", "why", "ai:planner", "POST /api/v1/entries", "--json")
+    yes = shell("principal", "why", "POST /api/v1/entries", "--json", "--who", "ai:planner")
     assert (yes.code, yes.json["allowed"]) == (0, True)
-    no = shell("principal", "why", "ai:planner", "POST /api/v1/entries", "--on", "DELETE")
+    no = shell("principal", "why", "POST /api/v1/entries", "--on", "DELETE", "--who", "ai:planner")
     assert no.code == 1
     assert "risk_ceiling: an admin raises the risk ceiling to DELETE" in no.out
-    unknown = shell("principal", "why", "ai:planner", "GET /nothing", "--json")
+    unknown = shell("principal", "why", "GET /nothing", "--json", "--who", "ai:planner")
     assert unknown.refusal == (1, "flow.not_found")

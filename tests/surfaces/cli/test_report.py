@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.adapters import chromium_pdf
-from assay.adapters.chromium_pdf import NoBrowserError, PrintError, find_browser, print_pdf
+from assay.adapters.chromium_pdf import PrintError, find_browser, print_pdf
+from tests.raising import raises
 from tests.surfaces.cli.running import ask, note
 
 _NEEDS_CHROMIUM = pytest.mark.skipif(shutil.which("chromium") is None, reason="no chromium to print with")
@@ -86,7 +87,7 @@ def test_the_page_is_printed_by_the_browser(noted: Path, tmp_path: Path) -> None
 
 def test_without_a_browser_the_answer_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(NoBrowserError, match="chromium"):
+    with raises(PrintError.no_browser, match="chromium"):
         find_browser()
 
 

@@ -14,12 +14,13 @@ import assay
 from assay.registry.announce import AnnounceEvent
 from assay.registry.discover import build_index
 from assay.registry.fleet import FleetChange, FleetSnapshot
-from assay.surfaces.forja.errors import StrangeAnswerError, UnreachableError
+from assay.surfaces.forja.errors import ForjaError, UnreachableError
 from assay.surfaces.forja.fleet_shelf import FleetShelf
 from assay.surfaces.forja.own import open_own
 from assay.surfaces.forja.registry_app import RegistryApp
 from tests.flows._people import TENANT
 from tests.flows.test_registry_watch import Reached, announce
+from tests.raising import raises
 from tests.surfaces.forja._served import free_port, wait_for
 from tests.surfaces.forja._service import opened_house
 
@@ -173,9 +174,9 @@ def test_what_is_no_registry_is_found_out() -> None:
     for answer in (httpx.Response(200, text="hello"), httpx.Response(404), httpx.Response(200, json={"revision": "x"})):
         transport = httpx.MockTransport(lambda _, answer=answer: answer)
         fleet = assay.Fleet("http://elsewhere", client=httpx.Client(transport=transport))
-        with pytest.raises(StrangeAnswerError):
+        with raises(ForjaError.strange_answer):
             fleet.who_can("READ")
-        with pytest.raises(StrangeAnswerError):
+        with raises(ForjaError.strange_answer):
             next(fleet.watch())
 
 

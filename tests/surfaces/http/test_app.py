@@ -20,6 +20,7 @@ from assay.config.oidc import OidcConfig
 from assay.flows.identity.authenticate import authenticate
 from assay.flows.ledger.check_proof import check_proof
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.witness_standing import GuardedDatabase
 from assay.flows.tools import Tools
 from assay.identity.credential import parse_api_key
 from assay.kernel.bundle import parse_bundle
@@ -397,7 +398,9 @@ def test_a_node_whose_database_is_gone_is_alive_and_not_ready(house: _House) -> 
 
 def test_a_writer_that_stopped_makes_the_node_not_ready(house: _House) -> None:
     """After a failed commit reading goes on, writing is refused, and `/readyz` says which of the two is broken."""
-    database = house.tools.database
+    guarded = house.tools.database
+    assert isinstance(guarded, GuardedDatabase)
+    database = guarded.inner
     assert isinstance(database, SqliteDatabase)
     assert database._commits is not None
     database._commits._stopped_by = OSError("no space left on device")

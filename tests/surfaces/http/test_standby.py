@@ -21,10 +21,12 @@ from assay.adapters.sql.errors import ConnectionLostError, UnavailableError, Wri
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.kernel.errors import Blame
 from assay.surfaces.cli import serve as cli_serve
+from assay.surfaces.http.errors import HttpError
 from assay.surfaces.http.serve import listen
-from assay.surfaces.http.workers import WorkerCutOffError, WorkerFailedError, run_workers
+from assay.surfaces.http.workers import run_workers
 from assay.wiring import init_node, open_node
 from tests.postgres_cluster import PostgresCluster, folder_in_memory
+from tests.raising import raises
 from tests.scale import scale
 from tests.surfaces.http.served import ACME, Served, issue, make_node, run_cli, serving
 from tests.waiting import until
@@ -211,14 +213,14 @@ def test_workers_wait_together_while_the_writer_is_on_another_host(tmp_path: Pat
 
 def test_workers_that_cannot_begin_are_not_started_for_ever() -> None:
     told: list[str] = []
-    with listen("127.0.0.1", 0) as bound, pytest.raises(WorkerFailedError, match="exit status 1"):
+    with listen("127.0.0.1", 0) as bound, raises(HttpError.worker_failed, match="exit status 1"):
         run_workers([sys.executable, "-c", "raise SystemExit(1)"], bound, 2, ready=told.append)
     assert told == []
 
 
 def test_a_worker_that_cannot_begin_says_why_by_its_parent() -> None:
     said = """{"error": {\n "code": "ledger.rolled_back",\n "message": "it ends at entry 5"}\n}"""
-    with listen("127.0.0.1", 0) as bound, pytest.raises(WorkerFailedError, match=r"entry 5 \[ledger.rolled_back\]"):
+    with listen("127.0.0.1", 0) as bound, raises(HttpError.worker_failed, match=r"entry 5 \[ledger.rolled_back\]"):
         run_workers([sys.executable, "-c", f"print({said!r}); raise SystemExit(4)"], bound, 2, ready=lambda _: None)
 
 
@@ -238,11 +240,11 @@ def test_a_worker_that_was_cut_off_is_told_by_its_parent(code: int) -> None:
         raise SystemExit(0)
 
     told = (
-        pytest.raises(WorkerCutOffError, match=r"process \d+ .* exit status 4") if code else pytest.raises(SystemExit)
+        raises(HttpError.worker_cut_off, match=r"process \d+ .* exit status 4") if code else pytest.raises(SystemExit)
     )
     with listen("127.0.0.1", 0) as bound, told as caught:
         run_workers([sys.executable, "-c", _LEAVING.format(code=code)], bound, 2, ready=stop)
-    assert not isinstance(caught.value, WorkerCutOffError) or caught.value.blame is Blame.OURS
+    assert not isinstance(caught.value, HttpError) or caught.value.blame is Blame.OURS
 
 
 def test_who_may_wait_begins_to_also_when_the_server_of_the_database_is_away() -> None:
@@ -282,8 +284,12 @@ def test_workers_wait_for_a_database_server_that_is_away(tmp_path: Path) -> None
             done = run_cli("serve", "--home", str(node.home), "--port", "0")
             assert (done.returncode, "store.unavailable" in done.stderr) == (4, True)
             until(lambda: served.log.read_text().count("database_away") > 1, seconds=60, what="both to wait")
+            # Longer than the parent is patient: it answers by itself, and callers come again as it says.
+            until(lambda: _state(served) == "standing_by", seconds=60, what="the parent to stand in")
+            assert _post_note(served, node.key, 2).json()["code"] == "serve.standing_by"
             cluster.start()
-            assert _note(served, node.key, 2) > first
+            until(lambda: _state(served) == "serving", seconds=60, what="one of them to take over")
+            assert _note(served, node.key, 3) > first
             assert served.stop() == 0
     finally:
         cluster.close()
@@ -328,14 +334,18 @@ def _state(served: Served) -> str:
     return state
 
 
-def _note(served: Served, key: str, number: int) -> int:
-    answer = httpx.post(
+def _post_note(served: Served, key: str, number: int) -> httpx.Response:
+    return httpx.post(
         f"{served.url}/api/v1/entries",
         json={"note": {"n": number}},
         headers={"x-api-key": key},
         trust_env=False,
         timeout=30,
     )
+
+
+def _note(served: Served, key: str, number: int) -> int:
+    answer = _post_note(served, key, number)
     assert answer.status_code == 201, answer.text
     sequence: int = answer.json()["sequence_number"]
     return sequence

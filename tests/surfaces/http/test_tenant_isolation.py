@@ -40,6 +40,7 @@ _NAMES = re.compile(r"\{(\w+)\}")
 # What a node says of itself, whoever asks; it holds nothing of any tenant but figures.
 _OF_THE_NODE = {
     *("/healthz", "/readyz", "/openapi.json", "/api/health", "/api/v2/pramana/state", "/metrics"),
+    *("/api/v1/health", "/api/v1/pramana-state"),
     # As a service, and as the registry of its own tenant's services (Forja): for everybody, without a credential.
     *(one.path for one in ENDPOINTS if one.is_open and "{" not in one.path),
 }
@@ -166,7 +167,14 @@ def _make(whole: Whole) -> dict[str, str]:
     published = {**whole.bundle(7001, RiskTier.MODIFY), "tool_arguments": [call]}
     gated = whole.post("/api/v1/claims", published, "agent").json()
     permit = whole.post("/api/v1/permits", {"bundle_hash": gated["bundle_hash"]}, "agent").json()["permit"]
+    terms = {"agent": "ai:surveyor", "tool": "purge", "audience": "ai:surveyor", "tier": "DELETE", "purpose": "old"}
+    limits = [{"argument": "id", "minimum": "1", "maximum": "9"}]
+    mandate = {**terms, "count": 1, "expires_at": whole.later(hours=1), "limits": limits}
+    made = whole.post("/api/v1/mandates", mandate, "agent").json()
+    signature = {"choice": "sign", "seen": made["shown_hash"], "reason": "few"}
+    whole.post(f"/api/v1/tickets/{made['ticket_id']}/answers", signature, "otto")
     return {
+        "mandate_id": made["mandate_id"],
         "after": graph["document_hash"],
         "graph": graph["document_hash"],
         "before": graph["document_hash"],

@@ -12,7 +12,7 @@ from assay.kernel.digest import EMPTY_DIGEST
 from assay.kernel.errors import Error
 from assay.kernel.key import TrustAnchors, key_id_of
 from assay.kernel.signature import InvalidSignatureError
-from assay.verdicts.errors import DowngradedGraphError, GraphError, GraphFormError, SignedGraphError
+from assay.verdicts.errors import DowngradedGraphError, GraphError, GraphFormError
 from assay.verdicts.graph.graph import NoticeCode
 from assay.verdicts.graph.hash import graph_hash
 from assay.verdicts.graph.open import (
@@ -22,6 +22,7 @@ from assay.verdicts.graph.open import (
     sign_graph,
     verify_succession,
 )
+from tests.raising import raises
 from tests.verdicts.graph.graphs import sound, written
 
 _VECTORS = Path(__file__).parents[2] / "vectors" / "verdicts" / "graph"
@@ -156,7 +157,7 @@ def test_advisory_mode_refuses_what_was_altered() -> None:
 
 def test_only_an_unsigned_graph_is_signed_and_only_truly() -> None:
     """What the signer gave is checked before anyone relies on it."""
-    with pytest.raises(SignedGraphError):
+    with raises(GraphError.signed):
         sign_graph(_signed(), _OUR_KEY, _OURS.sign)
     with pytest.raises(GraphFormError):
         sign_graph(b"{}", _OUR_KEY, _OURS.sign)

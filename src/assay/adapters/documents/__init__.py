@@ -4,6 +4,6 @@ bytes -> format -> blocks (headings, paragraphs, tables) -> the extraction of th
 May import: ports and everything below. lxml and pypdf are imported where they are used; each is an extra.
 """
 
-from assay.adapters.documents.read import DocumentError, DocumentReaderMissingError, read_document
+from assay.adapters.documents.read import DocumentError, read_document
 
-__all__ = ["DocumentError", "DocumentReaderMissingError", "read_document"]
+__all__ = ["DocumentError", "read_document"]

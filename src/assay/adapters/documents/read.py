@@ -6,7 +6,7 @@ from pathlib import PurePath
 from assay.adapters.documents.html_blocks import html_blocks
 from assay.adapters.documents.pdf_blocks import pdf_text
 from assay.adapters.documents.xml_blocks import xml_blocks
-from assay.kernel.errors import Blame
+from assay.kernel.errors import Blame, Code
 from assay.verdicts.errors import GraphError
 from assay.verdicts.graph.extract_blocks import Block, read_blocks
 
@@ -22,13 +22,9 @@ class DocumentError(GraphError):
 
     code = "graph.document_unreadable"
     blame = Blame.INPUT
-
-
-class DocumentReaderMissingError(GraphError):
-    """The library that reads a format is not installed."""
-
-    code = "graph.document_reader_missing"
-    blame = Blame.USAGE
+    document_reader_missing = Code(
+        "graph.document_reader_missing", "The library that reads a format is not installed.", Blame.USAGE
+    )
 
 
 def read_document(content: bytes, *, name: str = "") -> tuple[Block, ...]:
@@ -53,7 +49,7 @@ def _markup(content: bytes, *, is_html: bool) -> tuple[Block, ...]:
     try:
         from lxml import etree, html  # noqa: PLC0415 - the extra `documents`
     except ImportError as error:
-        raise DocumentReaderMissingError('lxml is missing: pip install "assay[documents]"') from error
+        raise DocumentError.document_reader_missing('lxml is missing: pip install "assay[documents]"') from error
 
     try:
         if is_html:
@@ -78,6 +74,6 @@ def _pdf(content: bytes) -> tuple[Block, ...]:
     try:
         return read_blocks(pdf_text(content))
     except ImportError as error:
-        raise DocumentReaderMissingError('pypdf is missing: pip install "assay[pdf]"') from error
+        raise DocumentError.document_reader_missing('pypdf is missing: pip install "assay[pdf]"') from error
     except ValueError as error:
         raise DocumentError(f"expected a readable PDF, got: {error}") from error

@@ -24,8 +24,7 @@ from assay.ports.model import (
     FinishReason,
     Generation,
     JsonSchema,
-    ModelBusyError,
-    ModelCancelledError,
+    ModelError,
     ModelIdentity,
     ModelOversizeError,
     ModelReplyError,
@@ -162,7 +161,7 @@ class BoundedModel:
     def _turn(self, deadline: float, cancelled: Cancelled | None) -> Iterator[None]:
         with self._lock:
             if self._present >= self._bounds.parallel + self._bounds.queue:
-                raise ModelBusyError(f"expected at most {self._bounds.queue} waiting callers, got one more")
+                raise ModelError.busy(f"expected at most {self._bounds.queue} waiting callers, got one more")
             self._present += 1
         try:
             while not self._turns.acquire(timeout=_GLANCE_SECONDS):
@@ -179,7 +178,7 @@ class BoundedModel:
 def _patience(deadline: float, cancelled: Cancelled | None) -> Patience:
     """What is left of the time; raises when nothing is, or nobody waits any more."""
     if cancelled is not None and cancelled():
-        raise ModelCancelledError("the caller gave up before the model answered")
+        raise ModelError.cancelled("the caller gave up before the model answered")
     left = deadline - monotonic()
     if left <= 0:
         raise ModelTimeoutError("the time allowed was over before the model answered")

@@ -25,13 +25,7 @@ from assay.adapters.inference.exchange import Exchange
 from assay.adapters.inference.llamacpp import LlamaCpp
 from assay.adapters.inference.weights import hash_open_file, require_pinned
 from assay.kernel.digest import Digest
-from assay.ports.model import (
-    ModelCancelledError,
-    ModelIdentity,
-    ModelTimeoutError,
-    ModelUnavailableError,
-    ModelWeightsError,
-)
+from assay.ports.model import ModelError, ModelIdentity, ModelTimeoutError, ModelUnavailableError, ModelWeightsError
 
 _CHILD = Path(__file__).with_name("llamacpp_child.py")
 _GLANCE_SECONDS = 0.05
@@ -169,7 +163,7 @@ def _ready(child: "subprocess.Popen[bytes]", log: Path, patience: Patience) -> s
     deadline = monotonic() + patience.seconds
     while not select.select([child.stdout], [], [], _GLANCE_SECONDS)[0]:
         if patience.cancelled is not None and patience.cancelled():
-            raise ModelCancelledError("the caller gave up before the model was loaded")
+            raise ModelError.cancelled("the caller gave up before the model was loaded")
         if monotonic() > deadline:
             raise ModelTimeoutError(f"expected a loaded model within {patience.seconds:.3g} s, got none")
     line = child.stdout.readline().decode(errors="replace").split()

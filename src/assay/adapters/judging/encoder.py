@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.claims.errors import JudgeUnavailableError
+from assay.claims.errors import ClaimsError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,11 +26,13 @@ class OnnxEncoder:
             from tokenizers import Tokenizer  # noqa: PLC0415 - the same
         except ImportError as error:
             name = error.name or "onnxruntime"
-            raise JudgeUnavailableError(f'{name} is missing: pip install "assay[meaning]"') from error
+            raise ClaimsError.judge_unavailable(f'{name} is missing: pip install "assay[meaning]"') from error
         model, words = folder / "model.onnx", folder / "tokenizer.json"
         for path in (model, words):
             if not path.is_file():
-                raise JudgeUnavailableError(f"expected a sentence encoder with `{path.name}` in `{folder}`, got none")
+                raise ClaimsError.judge_unavailable(
+                    f"expected a sentence encoder with `{path.name}` in `{folder}`, got none"
+                )
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         try:
@@ -38,7 +40,7 @@ class OnnxEncoder:
             self._tokenizer = Tokenizer.from_file(str(words))
         except Exception as error:
             # Both libraries raise whatever they like for a file that is none of theirs.
-            raise JudgeUnavailableError(f"expected a sentence encoder in `{folder}`, got: {error}") from error
+            raise ClaimsError.judge_unavailable(f"expected a sentence encoder in `{folder}`, got: {error}") from error
         self._tokenizer.enable_truncation(_LONGEST)
         self._inputs = [one.name for one in self._session.get_inputs()]
         self._vector = lru_cache(maxsize=_REMEMBERED)(self._encoded)

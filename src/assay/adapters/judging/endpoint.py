@@ -13,7 +13,7 @@ import msgspec
 from assay.adapters.inference.address import parse_address
 from assay.adapters.inference.backend import Patience
 from assay.adapters.inference.exchange import SMALL_REPLY, Exchange
-from assay.claims.errors import GuardianUnavailableError, JudgeUnavailableError
+from assay.claims.errors import ClaimsError
 from assay.claims.guardian import Suspect, ThreatReport, ThreatSign
 from assay.kernel.errors import JsonError
 from assay.kernel.json_text import JsonValue, parse_json
@@ -47,9 +47,11 @@ class EndpointJudge:
         try:
             share = _share(self._ask(asked), "entailment")
         except ModelError as error:
-            raise JudgeUnavailableError(f"expected an answer of the judge, got {error.code}: {error}") from error
+            raise ClaimsError.judge_unavailable(
+                f"expected an answer of the judge, got {error.code}: {error}"
+            ) from error
         if share is None:
-            raise JudgeUnavailableError("expected `entailment` of 0 to 1 from the judge, got something else")
+            raise ClaimsError.judge_unavailable("expected `entailment` of 0 to 1 from the judge, got something else")
         return share >= self._threshold
 
 
@@ -77,10 +79,12 @@ class EndpointGuardian:
         try:
             answer = self._ask(asked)
         except ModelError as error:
-            raise GuardianUnavailableError(f"expected an answer of the guardian, got {error.code}: {error}") from error
+            raise ClaimsError.guardian_unavailable(
+                f"expected an answer of the guardian, got {error.code}: {error}"
+            ) from error
         score = _share(answer, "score")
         if score is None:
-            raise GuardianUnavailableError("expected `score` of 0 to 1 from the guardian, got something else")
+            raise ClaimsError.guardian_unavailable("expected `score` of 0 to 1 from the guardian, got something else")
         return ThreatReport(score=score, signs=_signs(answer, score), guardian=self.name)
 
 

@@ -6,7 +6,7 @@ It stands beside the built-in rules; the higher score counts. A model that fails
 
 from collections.abc import Iterator
 
-from assay.claims.errors import GuardianUnavailableError
+from assay.claims.errors import ClaimsError
 from assay.claims.guardian import Suspect, ThreatReport, ThreatSign
 from assay.kernel.canonical import canonical_json
 from assay.kernel.errors import JsonError
@@ -46,7 +46,7 @@ class ModelGuardian:
     def examine(self, suspect: Suspect) -> ThreatReport:
         texts = list(_texts(suspect))
         if len(texts) > _MOST_TEXTS:
-            raise GuardianUnavailableError(f"expected at most {_MOST_TEXTS} texts to examine, got {len(texts)}")
+            raise ClaimsError.guardian_unavailable(f"expected at most {_MOST_TEXTS} texts to examine, got {len(texts)}")
         signs = tuple(
             ThreatSign(kind="model", score=_SCORE, where=where, excerpt=text[:_EXCERPT])
             for where, text in texts
@@ -59,7 +59,9 @@ class ModelGuardian:
         try:
             (made,) = self._model.generate(prompt, grammar=_GRAMMAR, max_tokens=_MAX_TOKENS, seed=self._seed)
         except ModelError as error:
-            raise GuardianUnavailableError(f"expected the local model to answer, got {error.code}: {error}") from error
+            raise ClaimsError.guardian_unavailable(
+                f"expected the local model to answer, got {error.code}: {error}"
+            ) from error
         return _parsed(made)
 
 
@@ -86,5 +88,5 @@ def _parsed(made: Generation) -> bool:
     except JsonError:
         value = None
     if not isinstance(value, dict) or set(value) != {"attack"} or not isinstance(value["attack"], bool):
-        raise GuardianUnavailableError(f'expected {{"attack": true or false}}, got `{made.text[:80]}`')
+        raise ClaimsError.guardian_unavailable(f'expected {{"attack": true or false}}, got `{made.text[:80]}`')
     return value["attack"]

@@ -7,7 +7,7 @@ What was asked before is remembered, so that a sample of k answers costs each pa
 from collections import OrderedDict
 from threading import Lock
 
-from assay.claims.errors import JudgeUnavailableError
+from assay.claims.errors import ClaimsError
 from assay.kernel.canonical import canonical_json
 from assay.kernel.errors import JsonError
 from assay.kernel.json_text import parse_json
@@ -75,7 +75,9 @@ class ModelJudge:
         try:
             (made,) = self._model.generate(prompt, grammar=_GRAMMAR, max_tokens=_MAX_TOKENS, seed=self._seed)
         except ModelError as error:
-            raise JudgeUnavailableError(f"expected the local model to judge, got {error.code}: {error}") from error
+            raise ClaimsError.judge_unavailable(
+                f"expected the local model to judge, got {error.code}: {error}"
+            ) from error
         return _parsed(made)
 
 
@@ -86,5 +88,5 @@ def _parsed(made: Generation) -> bool:
     except JsonError:
         value = None
     if not isinstance(value, dict) or set(value) != {"entails"} or not isinstance(value["entails"], bool):
-        raise JudgeUnavailableError(f'expected {{"entails": true or false}}, got `{made.text[:80]}`')
+        raise ClaimsError.judge_unavailable(f'expected {{"entails": true or false}}, got `{made.text[:80]}`')
     return value["entails"]

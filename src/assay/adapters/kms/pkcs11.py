@@ -11,18 +11,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol, Self, cast
 
-from assay.adapters.kms.errors import (
-    KmsBusyError,
-    KmsError,
-    KmsKeyError,
-    KmsKeyExistsError,
-    KmsLoginError,
-    KmsSessionError,
-    KmsSignatureError,
-    KmsTokenError,
-    KmsUnavailableError,
-)
-from assay.kernel.errors import SignatureError
+from assay.adapters.kms.errors import KmsError
+from assay.kernel.errors import Error, SignatureError
 from assay.kernel.ids import KeyId
 from assay.kernel.key import SigningMethod, key_id_of
 from assay.kernel.signature import PUBLIC_KEY_SIZE, verify_ed25519
@@ -90,13 +80,13 @@ class Pkcs11Token:
     def get_signer(self, key_label: str) -> "Pkcs11Signer":
         signer = self.find_signer(key_label)
         if signer is None:
-            raise KmsKeyError(f"expected an Ed25519 key pair `{key_label}` on `{self._label}`, got none")
+            raise KmsError.kms_key(f"expected an Ed25519 key pair `{key_label}` on `{self._label}`, got none")
         return signer
 
     def create_signer(self, key_label: str) -> "Pkcs11Signer":
         """Generate a key pair on the token, its private half never extractable; an existing label is refused."""
         if self.find_signer(key_label) is not None:
-            raise KmsKeyExistsError(f"expected no key pair `{key_label}` on `{self._label}`, got one")
+            raise KmsError.kms_exists(f"expected no key pair `{key_label}` on `{self._label}`, got one")
         with self._lock:
             self._generate(key_label)
         return self.get_signer(key_label)
@@ -120,7 +110,7 @@ class Pkcs11Token:
         # Read to the end: a search that is left open holds the session's lock and blocks whatever comes next.
         found = list(self._get_session().get_objects(wanted))
         if len(found) > 1:
-            raise KmsKeyError(f"expected one key pair `{label}` on `{self._label}`, got {len(found)}")
+            raise KmsError.kms_key(f"expected one key pair `{label}` on `{self._label}`, got {len(found)}")
         return found[0] if found else None
 
     def _generate(self, key_label: str) -> None:
@@ -143,11 +133,11 @@ class Pkcs11Token:
 
     def _get_session(self) -> "Session":
         if self._session is None:
-            raise KmsSessionError(f"expected an open session on `{self._label}`, got a closed one")
+            raise KmsError.kms_session(f"expected an open session on `{self._label}`, got a closed one")
         return self._session
 
-    def _session_error(self, error: Exception) -> KmsSessionError:
-        return KmsSessionError(f"`{self._label}` does not answer any more: {_name(error)}")
+    def _session_error(self, error: Exception) -> Error:
+        return KmsError.kms_session(f"`{self._label}` does not answer any more: {_name(error)}")
 
 
 class Pkcs11Signer:
@@ -179,7 +169,7 @@ class Pkcs11Signer:
         try:
             verify_ed25519(self._public_key, message, signature)
         except SignatureError as error:
-            raise KmsSignatureError(f"the token's signature does not verify under `{self._key_id}`") from error
+            raise KmsError.kms_signature(f"the token's signature does not verify under `{self._key_id}`") from error
         return signature
 
 
@@ -187,16 +177,16 @@ def _get_token(module_path: Path, label: str) -> "Token":
     try:
         import pkcs11  # noqa: PLC0415 - an extra, imported when used
     except ImportError as error:
-        raise KmsUnavailableError("expected the extra `assay[pkcs11]` to be installed, got no binding") from error
+        raise KmsError.kms_unavailable("expected the extra `assay[pkcs11]` to be installed, got no binding") from error
     if not module_path.is_file():
-        raise KmsUnavailableError(f"expected a PKCS#11 module at `{module_path}`, got no file")
+        raise KmsError.kms_unavailable(f"expected a PKCS#11 module at `{module_path}`, got no file")
     try:
         return pkcs11.lib(str(module_path)).get_token(token_label=label)
     except (pkcs11.exceptions.NoSuchToken, pkcs11.exceptions.MultipleTokensReturned) as error:
-        raise KmsTokenError(f"expected one token labelled `{label}`, got {_name(error)}") from error
+        raise KmsError.kms_token(f"expected one token labelled `{label}`, got {_name(error)}") from error
     except RuntimeError as error:
         # The binding's own errors are RuntimeErrors, and so is its failure to load a library.
-        raise KmsUnavailableError(f"`{module_path}` does not work as a PKCS#11 module: {_name(error)}") from error
+        raise KmsError.kms_unavailable(f"`{module_path}` does not work as a PKCS#11 module: {_name(error)}") from error
 
 
 def _login(token: "Token", label: str, pin: str) -> "Session":
@@ -205,7 +195,7 @@ def _login(token: "Token", label: str, pin: str) -> "Session":
     try:
         return token.open(rw=True, user_pin=pin)
     except exceptions.UserAlreadyLoggedIn as error:
-        raise KmsBusyError(f"`{label}` is open in this process already; take further signers from it") from error
+        raise KmsError.kms_busy(f"`{label}` is open in this process already; take further signers from it") from error
     except (
         exceptions.PinIncorrect,
         exceptions.PinInvalid,
@@ -214,9 +204,9 @@ def _login(token: "Token", label: str, pin: str) -> "Session":
         exceptions.PinExpired,
         exceptions.UserPinNotInitialized,
     ) as error:
-        raise KmsLoginError(f"`{label}` refuses the PIN: {_name(error)}") from error
+        raise KmsError.kms_login(f"`{label}` refuses the PIN: {_name(error)}") from error
     except exceptions.PKCS11Error as error:
-        raise KmsSessionError(f"`{label}` cannot be opened: {_name(error)}") from error
+        raise KmsError.kms_session(f"`{label}` cannot be opened: {_name(error)}") from error
 
 
 def _raw_public_key(public_key: "PublicKey", label: str) -> bytes:
@@ -226,7 +216,7 @@ def _raw_public_key(public_key: "PublicKey", label: str) -> bytes:
     for prefix in _POINT_PREFIXES:
         if point.startswith(prefix) and len(point) == len(prefix) + PUBLIC_KEY_SIZE:
             return point[len(prefix) :]
-    raise KmsKeyError(f"expected `{label}` to be a key on edwards25519, got a point of {len(point)} bytes")
+    raise KmsError.kms_key(f"expected `{label}` to be a key on edwards25519, got a point of {len(point)} bytes")
 
 
 def _name(error: Exception) -> str:

@@ -2,11 +2,10 @@
 
 import asyncio
 from collections.abc import Collection, Mapping
-from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 
-from assay.adapters.webhooks.reach import Target, UnreachableHostError, find_target
+from assay.adapters.outgoing import OutgoingGuard, Target, UnreachableAddressError, pin
 from assay.identity.errors import IdTokenError
 from assay.kernel.errors import Error
 from assay.kernel.json_text import Limits, parse_json
@@ -25,7 +24,7 @@ class ProviderFetch:
     """
 
     def __init__(self, *, hosts: Collection[str] = (), seconds: float = _SECONDS) -> None:
-        self._hosts = frozenset(hosts)
+        self._guard = OutgoingGuard(hosts=hosts, needs_https=True)
         self._seconds = seconds
 
     def get(self, url: str) -> dict[str, object]:
@@ -38,10 +37,10 @@ class ProviderFetch:
         self, method: str, url: str, form: Mapping[str, str] | None, headers: Mapping[str, str]
     ) -> dict[str, object]:
         try:
-            target = find_target(url, allowed=self._hosts)
+            target = self._guard.find_target(url)
             content = asyncio.run(self._send(method, url, target, form, headers))
             document = parse_json(content, limits=Limits(max_depth=32))
-        except (UnreachableHostError, httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+        except (UnreachableAddressError, httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             # Not the error's own words: an address may carry what was sent to it.
             raise ProviderError(f"no answer of the identity provider: {type(error).__name__}") from None
         except (ProviderError, IdTokenError):
@@ -55,7 +54,8 @@ class ProviderFetch:
     async def _send(
         self, method: str, url: str, target: Target, form: Mapping[str, str] | None, headers: Mapping[str, str]
     ) -> bytes:
-        named = {"host": urlsplit(url).netloc, "user-agent": "assay", "accept": "application/json"}
+        pinned, host, name = pin(url, target)
+        named = {"host": host, "user-agent": "assay", "accept": "application/json"}
         async with (
             asyncio.timeout(self._seconds),
             httpx.AsyncClient(
@@ -65,10 +65,10 @@ class ProviderFetch:
             ) as client,
             client.stream(
                 method,
-                _pinned(url, target),
+                pinned,
                 data=None if form is None else dict(form),
                 headers={**headers, **named},
-                extensions={"sni_hostname": target.host},
+                extensions={"sni_hostname": name},
             ) as response,
         ):
             return await _read(response)
@@ -87,10 +87,3 @@ async def _read(response: httpx.Response) -> bytes:
             raise ProviderError(f"expected at most {_LARGEST} bytes of the identity provider, got more")
         parts.append(part)
     return b"".join(parts)
-
-
-def _pinned(url: str, target: Target) -> str:
-    """The connection goes to the address that was checked; the certificate is checked against the name."""
-    parts = urlsplit(url)
-    host = f"[{target.address}]" if ":" in target.address else target.address
-    return urlunsplit((parts.scheme, f"{host}:{target.port}", parts.path or "/", parts.query, ""))

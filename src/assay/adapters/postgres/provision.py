@@ -21,9 +21,7 @@ _APPEND_ONLY = (
     "key_fact",
     "transcript",
     "outbox",
-    "principal",
     "credential",
-    "revocation",
     "ticket",
     "answer",
     "settlement",
@@ -77,12 +75,14 @@ _APPEND_ONLY = (
     "permit_claim",
     "permit_report",
     "permit_end",
+    "mandate",
+    "mandate_use",
+    "mandate_end",
     "desk_act",
     "desk_escalation",
     "index_segment",
     "index_page",
     "signing_key",
-    "signing_key_end",
 )
 # Everything the application may do; what is not here it may not.
 _RIGHTS = (
@@ -117,11 +117,13 @@ _RIGHTS = (
     ("desk_view", "SELECT, INSERT, DELETE, UPDATE (shared, text, saved_at)"),
     ("disclosure", "SELECT, INSERT, DELETE"),
     ("claims_evidence_content", "SELECT, INSERT, DELETE"),
-    ("principal_name", "SELECT, INSERT, DELETE"),
     ("claims_logged", "SELECT"),
     ("claims_logged_turn", "SELECT"),
     ("permit_logged", "SELECT"),
+    ("identity_logged", "SELECT"),
     ("permit_issued_logged", "SELECT"),
+    ("mandate_logged", "SELECT"),
+    ("bundle_logged", "SELECT"),
     ("schema_migration", "SELECT"),
 )
 

@@ -23,13 +23,7 @@ from assay.adapters.reasoning.judge import JudgeWeights, load_weights
 from assay.adapters.reasoning.judge_frames import Opening, Question, Ready, Reply, read_value, render_frame
 from assay.adapters.reasoning.judge_pipe import receive_frame, send_frame
 from assay.kernel.digest import Digest
-from assay.ports.model import (
-    ModelBusyError,
-    ModelError,
-    ModelTimeoutError,
-    ModelUnavailableError,
-    ModelWeightsError,
-)
+from assay.ports.model import ModelError, ModelTimeoutError, ModelUnavailableError, ModelWeightsError
 from assay.verdicts.sovereignty import Place, PlaceKind
 
 # It imports from where we do, and from nowhere else: no environment or folder of the moment adds to it.
@@ -125,7 +119,7 @@ class JudgeProcess:
         with self._state:
             self._require_open()
             if self._present >= self._bounds.queue:
-                raise ModelBusyError(f"expected at most {self._bounds.queue} callers, got one more")
+                raise ModelError.busy(f"expected at most {self._bounds.queue} callers, got one more")
             self._present += 1
             self._waiting.extend(jobs)
 

@@ -11,19 +11,11 @@ import msgspec
 
 from assay.kernel.canonical import canonical_digest
 from assay.kernel.digest import Digest
-from assay.kernel.errors import Blame
 from assay.ports.clock import Clock
 from assay.ports.model import ModelError, ModelUnavailableError
 from assay.ports.reasoner import ReasonerIdentity
 from assay.verdicts.reason import RawReply, ReasonRequest
 from assay.verdicts.sovereignty import Place, PlaceKind
-
-
-class RepliesFileError(ModelError):
-    """A file of recorded replies cannot be read."""
-
-    code = "model.replies"
-    blame = Blame.USAGE
 
 
 class ScriptedReasoner:
@@ -73,4 +65,4 @@ def load_replies(path: Path) -> dict[Digest, str]:
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[Digest, str])
     except (OSError, msgspec.MsgspecError) as error:
-        raise RepliesFileError(f"expected a JSON object of texts by prompt hash in `{path}`: {error}") from error
+        raise ModelError.replies(f"expected a JSON object of texts by prompt hash in `{path}`: {error}") from error

@@ -1,61 +1,32 @@
 """Signing keys, used nonces and failed logins in SQL."""
 
-from collections.abc import Iterator
-
-from assay.adapters.sql.record import ConflictError, read_record, require_free, write_record
+from assay.adapters.sql.record import ConflictError, read_record
 from assay.adapters.sql.row import read_row, sortable
-from assay.adapters.sql.session import SqlSession
+from assay.adapters.sql.rows import Rows
 from assay.adapters.sql.storable import verify_key
-from assay.identity.signing_key import SigningKeyEnd, SigningKeyRecord
+from assay.identity.signing_key import SigningKeyRecord
 from assay.identity.throttle import Failures
 from assay.kernel.digest import Digest
 from assay.kernel.ids import KeyId, PrincipalId, TenantId
 from assay.kernel.instant import Instant
-from assay.ports.access_store import UsedNonce
+from assay.ports.access_store import SigningKeyRow, UsedNonce
 
 
 class SqlAccessStore:
     """Implements `ports.access_store.AccessStore`."""
 
-    def __init__(self, session: SqlSession) -> None:
-        self._session = session
-
-    def add_signing_key(self, record: SigningKeyRecord) -> None:
-        self._require_free("signing_key", record.key_id)
-        self._session.run(
-            "INSERT INTO signing_key (key_id, tenant_id, principal_id, record) VALUES (?, ?, ?, ?)",
-            (record.key_id, record.tenant_id, record.principal_id, write_record(record)),
-        )
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._session = rows.session
 
     def find_signing_key(self, key_id: KeyId) -> SigningKeyRecord | None:
-        rows = self._session.query("SELECT record FROM signing_key WHERE key_id = ?", (key_id,))
-        return read_record(rows[0][0], SigningKeyRecord) if rows else None
+        row = self._rows.one(SigningKeyRow, "WHERE key_id = ?", (key_id,))
+        return None if row is None else read_record(row.record, SigningKeyRecord)
 
     def signing_keys(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[SigningKeyRecord, ...]:
-        rows = self._session.query(
-            "SELECT record FROM signing_key WHERE tenant_id = ? AND principal_id = ? ORDER BY key_id",
-            (tenant_id, principal_id),
-        )
-        return tuple(read_record(record, SigningKeyRecord) for (record,) in rows)
-
-    def signing_key_log(self, tenant_id: TenantId) -> Iterator[SigningKeyRecord]:
-        rows = self._session.stream("SELECT record FROM signing_key WHERE tenant_id = ?", (tenant_id,))
-        return (read_record(record, SigningKeyRecord) for (record,) in rows)
-
-    def signing_key_end_log(self, tenant_id: TenantId) -> Iterator[SigningKeyEnd]:
-        rows = self._session.stream("SELECT record FROM signing_key_end WHERE tenant_id = ?", (tenant_id,))
-        return (read_record(record, SigningKeyEnd) for (record,) in rows)
-
-    def end_signing_key(self, end: SigningKeyEnd) -> None:
-        self._require_free("signing_key_end", end.key_id)
-        self._session.run(
-            "INSERT INTO signing_key_end (key_id, tenant_id, record) VALUES (?, ?, ?)",
-            (end.key_id, end.tenant_id, write_record(end)),
-        )
-
-    def find_signing_key_end(self, key_id: KeyId) -> SigningKeyEnd | None:
-        rows = self._session.query("SELECT record FROM signing_key_end WHERE key_id = ?", (key_id,))
-        return read_record(rows[0][0], SigningKeyEnd) if rows else None
+        rest = "WHERE tenant_id = ? AND principal_id = ? ORDER BY key_id"
+        rows = self._rows.all(SigningKeyRow, rest, (tenant_id, principal_id))
+        return tuple(read_record(row.record, SigningKeyRecord) for row in rows)
 
     def use_nonce(self, used: UsedNonce) -> None:
         verify_key("nonce", used.nonce)
@@ -93,7 +64,3 @@ class SqlAccessStore:
 
     def forget_failures(self, *, before: Instant) -> int:
         return self._session.run("DELETE FROM login_failure WHERE failed_at < ?", (sortable(before),))
-
-    def _require_free(self, table: str, key_id: KeyId) -> None:
-        sql = f"SELECT 1 FROM {table} WHERE key_id = ?"  # noqa: S608 - our constants
-        require_free(self._session, sql, (key_id,), f"`{key_id}` in {table}")

@@ -13,7 +13,7 @@ from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, LedgerError
 from assay.kernel.growth import Grown, Growth, grow, growth_of
 from assay.kernel.ids import TenantId
-from assay.kernel.ledger import Head, Link, Prepared, Receipt, genesis, link_to, schema_of
+from assay.kernel.ledger import EntryKind, Head, Link, Prepared, Receipt, genesis, link_to, schema_of
 from assay.kernel.merkle import MAX_SIZE
 from assay.ports.ledger_store import StoredEntry
 
@@ -121,6 +121,11 @@ class Chains:
         chain = self._chains.get(tenant_id)
         place = -1 if chain is None else sequence_number - chain.durable.sequence_number - 1
         return None if chain is None or not 0 <= place < len(chain.links) else chain.links[place].text
+
+    def pending(self, tenant_id: TenantId, kinds: frozenset[EntryKind]) -> list[Link]:
+        """The entries of these kinds that the open transaction has appended and not stored yet."""
+        chain = self._chains.get(tenant_id)
+        return [] if chain is None else [link for link in chain.links if link.draft.kind in kinds]
 
     def mark(self) -> Mark:
         touched = [(name, self._chains[name]) for name in self._touched]

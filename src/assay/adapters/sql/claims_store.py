@@ -41,6 +41,10 @@ class SqlClaimsStore:
     def find_bundle(self, tenant_id: TenantId, bundle_hash: Digest) -> ReceivedBundle | None:
         return self._rows.one(ReceivedBundle, "WHERE bundle_hash = ? AND tenant_id = ?", (bundle_hash, tenant_id))
 
+    def logged_under(self, tenant_id: TenantId, bundle_id: str) -> tuple[int, ...]:
+        sql = "SELECT sequence_number FROM bundle_logged WHERE bundle_id = ? AND tenant_id = ? ORDER BY sequence_number"
+        return tuple(int(number) for (number,) in self._rows.session.query(sql, (bundle_id, tenant_id)))
+
     def find_bundles(self, tenant_id: TenantId, bundle_hashes: Iterable[Digest]) -> tuple[ReceivedBundle, ...]:
         return self._rows.among(ReceivedBundle, "bundle_hash", bundle_hashes, tenant_id)
 

@@ -1,335 +1,319 @@
-"""Principals, credentials and revocations in SQL."""
+"""Principals and credentials in SQL: versions and ends from entries of the ledger, secrets from their table.
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+subject -> numbers of its entries (an index over the hashed text of the ledger) -> views of these entries
+So a row that somebody deletes brings no earlier version and no revoked credential back.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
 
 from assay.adapters.sql.parts import in_parts, marks
-from assay.adapters.sql.record import ConflictError, read_record, require_free, write_record
-from assay.adapters.sql.session import SqlSession
-from assay.adapters.sql.storable import verify_key
-from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord, ApiKeyRevocation, PasswordRecord
-from assay.identity.errors import InvalidPrincipalError
+from assay.adapters.sql.record import read_record, write_record
+from assay.adapters.sql.rows import Rows
+from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord, CredentialKind, PasswordRecord, password_id
 from assay.identity.principal import Principal
-from assay.identity.session import SessionId, SessionRecord, SessionRevocation
+from assay.identity.session import SessionId, SessionRecord
+from assay.kernel.commitment import commit
+from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId, TenantId
-from assay.ports.credential_seal import CredentialSeal, StoredCredential
+from assay.kernel.ledger import EntryKind, Link
+from assay.ports.credential_seal import CredentialSeal, StoredCredential, add_mac, split_mac
 from assay.ports.damage import DamagedRecordError
-from assay.ports.identity_store import Credential, RecordedPrincipal, Revocation
-
-T = TypeVar("T", bound=msgspec.Struct)
-_CREDENTIALS: dict[str, type[Credential]] = {
-    "api_key": ApiKeyRecord,
-    "password": PasswordRecord,
-    "session": SessionRecord,
-}
-_REVOCATIONS: dict[str, type[Revocation]] = {"api_key": ApiKeyRevocation, "session": SessionRevocation}
-_NAMED = (
-    "SELECT p.record, n.name FROM principal AS p LEFT JOIN principal_name AS n USING (tenant_id, principal_id, version)"
+from assay.ports.identity_store import (
+    Credential,
+    CredentialEnd,
+    CredentialRow,
+    E,
+    End,
+    Holder,
+    PasswordChange,
+    PrincipalVersion,
 )
 
-_CREDENTIAL = "SELECT credential_id, kind, tenant_id, principal_id, record FROM credential"
-_MAC = re.compile(r',"mac":"([0-9a-f]{64})"\}\Z', re.ASCII)
-
+C = TypeVar("C", ApiKeyRecord, PasswordRecord, SessionRecord)
+View: TypeAlias = PrincipalVersion | PasswordChange | CredentialEnd
+FindPending: TypeAlias = Callable[[TenantId, frozenset[EntryKind]], list[Link]]
+_VERSIONS = frozenset({EntryKind.PRINCIPAL_ADDED, EntryKind.PRINCIPAL_CHANGED})
+_KINDS = _VERSIONS | {EntryKind.CREDENTIAL_ISSUED, EntryKind.CREDENTIAL_REVOKED}
+_NAME = "/name"
+_LOGGED = (
+    "SELECT l.subject, l.sequence_number, d.salt, d.value FROM identity_logged AS l LEFT JOIN disclosure AS d"  # noqa: S608 - our constants
+    f" ON d.tenant_id = l.tenant_id AND d.sequence_number = l.sequence_number AND d.pointer = '{_NAME}'"
+)
+_OF_VERSIONS = f"kind IN ({', '.join(f'{kind.value!r}' for kind in sorted(_VERSIONS))})"
 # More than any table holds.
 _EVERY = 2**31
-_LATEST = (
-    "WHERE p.tenant_id = ? AND p.version ="
-    " (SELECT max(version) FROM principal WHERE tenant_id = p.tenant_id AND principal_id = p.principal_id)"
-)
+
+
+class _Named(NamedTuple):
+    """A view with the disclosure of the name that its entry commits to; None where the entry has none, or no more."""
+
+    view: View
+    salt: str | None
+    name: str | None
+
+    @property
+    def principal(self) -> Principal:
+        version = cast("PrincipalVersion", self.view)
+        return _named(version, self.salt, self.name)
 
 
 class SqlIdentityStore:
     """Implements `ports.identity_store.IdentityStore`."""
 
-    def __init__(self, session: SqlSession, seal: CredentialSeal | None = None) -> None:
+    def __init__(self, rows: Rows, seal: CredentialSeal | None = None, find_pending: FindPending | None = None) -> None:
         """With a `seal`, credentials are stored with a MAC, and one whose MAC does not hold is never returned."""
-        self._session = session
+        self._rows = rows
+        self._session = rows.session
         self._seal = seal
+        self._find_pending = find_pending
 
-    def add_principal(self, principal: Principal, sequence_number: int) -> None:
-        verify_key("principal id", principal.id)
-        latest = self.find_principal(principal.tenant_id, principal.id)
-        expected = latest.version + 1 if latest else 1
-        if principal.version != expected:
-            raise ConflictError(f"expected version {expected} of `{principal.id}`, got {principal.version}")
-        record = write_record(replace(principal, name=None))
-        self._session.run(
-            "INSERT INTO principal (tenant_id, principal_id, version, sequence_number, record) VALUES (?, ?, ?, ?, ?)",
-            (principal.tenant_id, principal.id, principal.version, sequence_number, record),
-        )
-        if principal.name is not None:
-            self._session.run(
-                "INSERT INTO principal_name (tenant_id, principal_id, version, sequence_number, name)"
-                " VALUES (?, ?, ?, ?, ?)",
-                (principal.tenant_id, principal.id, principal.version, sequence_number, principal.name),
-            )
+    def find_holder(self, tenant_id: TenantId, principal_id: PrincipalId, credential_id: str) -> Holder | None:
+        newest: _Named | None = None
+        set_at = None
+        ends: list[End] = []
+        for logged in self._logged(tenant_id, (principal_id, credential_id)):
+            view = logged.view
+            if type(view) is PrincipalVersion:
+                newest = logged
+            elif type(view) is PasswordChange:
+                set_at = view.set_at
+            elif type(view) is CredentialEnd:
+                ends.append(view.end)
+        if newest is None:
+            return None
+        return Holder(principal=newest.principal, ends=tuple(ends), password_set_at=set_at)
 
     def find_principal(self, tenant_id: TenantId, principal_id: PrincipalId) -> Principal | None:
-        rows = self._session.query(
-            f"{_NAMED} WHERE p.tenant_id = ? AND p.principal_id = ? ORDER BY p.version DESC LIMIT 1",
-            (tenant_id, principal_id),
-        )
-        return next((_principal(record, name) for record, name in rows), None)
+        versions = self._versions(tenant_id, principal_id)
+        return versions[-1].principal if versions else None
 
     def principal_history(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[Principal, ...]:
-        rows = self._session.query(
-            f"{_NAMED} WHERE p.tenant_id = ? AND p.principal_id = ? ORDER BY p.version", (tenant_id, principal_id)
-        )
-        return tuple(_principal(record, name) for record, name in rows)
+        return tuple(logged.principal for logged in self._versions(tenant_id, principal_id))
+
+    def recorded_in(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[int, ...]:
+        return tuple(logged.view.sequence_number for logged in self._versions(tenant_id, principal_id))
+
+    def named_in(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[int, ...]:
+        versions = self._versions(tenant_id, principal_id)
+        return tuple(logged.view.sequence_number for logged in versions if logged.name is not None)
+
+    def forget_names(self) -> None:
+        _named.cache_clear()
 
     def principals(
         self, tenant_id: TenantId, *, after: str | None = None, limit: int | None = None
     ) -> tuple[Principal, ...]:
-        most = _EVERY if limit is None else limit
-        rows = self._session.query(
-            f"{_NAMED} {_LATEST} AND p.principal_id > ? ORDER BY p.principal_id LIMIT ?",
-            (tenant_id, after or "", most),
-        )
-        return tuple(_principal(record, name) for record, name in rows)
+        numbers = self._newest(tenant_id, after or "", _EVERY if limit is None else limit)
+        found = {logged.view.sequence_number: logged for logged in self._of_numbers(tenant_id, numbers)}
+        return tuple(found[number].principal for number in numbers)
 
     def principals_with(self, tenant_id: TenantId, names: Iterable[str]) -> tuple[Principal, ...]:
         wanted = tuple(dict.fromkeys(names))
         if not wanted:
             return ()
-        # A role stands in the record as a JSON string. What LIKE takes for a wildcard only lets more through.
-        is_named = " OR ".join(["p.record LIKE ? ESCAPE '!'"] * len(wanted))
+        # A role is a JSON string in the entry. What LIKE takes for a wildcard only lets more through.
+        is_named = " OR ".join(["l.said LIKE ? ESCAPE '!'"] * len(wanted))
         quoted = (f"%{msgspec.json.encode(name).decode().replace('!', '!!')}%" for name in wanted)
         rows = self._session.query(
-            f"{_NAMED} {_LATEST} AND ({is_named}) ORDER BY p.principal_id",
+            f"SELECT l.subject, l.sequence_number FROM identity_logged AS l WHERE l.tenant_id = ? AND l.{_OF_VERSIONS}"  # noqa: S608 - our constants and marks
+            f" AND ({is_named}) AND NOT EXISTS (SELECT 1 FROM identity_logged AS n WHERE n.subject = l.subject"
+            f" AND n.tenant_id = l.tenant_id AND n.sequence_number > l.sequence_number AND n.{_OF_VERSIONS})",
             (tenant_id, *quoted),
         )
-        return tuple(_principal(record, name) for record, name in rows)
+        found = self._with_pending(tenant_id, rows)
+        views = self._rows.views(tenant_id, [found[subject] for subject in sorted(found)])
+        versions = (cast("PrincipalVersion", view).principal for view in views)
+        return tuple(one for one in versions if one.id in wanted or not set(wanted).isdisjoint(one.roles))
 
-    def recorded_in(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[int, ...]:
-        rows = self._session.query(
-            "SELECT sequence_number FROM principal WHERE tenant_id = ? AND principal_id = ? ORDER BY version",
-            (tenant_id, principal_id),
-        )
-        return tuple(number for (number,) in rows)
-
-    def principal_log(self, tenant_id: TenantId) -> Iterator[RecordedPrincipal]:
-        rows = self._session.stream(
-            "SELECT p.principal_id, p.version, p.record, n.name, p.sequence_number FROM principal AS p"
-            " LEFT JOIN principal_name AS n USING (tenant_id, principal_id, version)"
-            " WHERE p.tenant_id = ? ORDER BY p.sequence_number",
-            (tenant_id,),
-        )
-        for principal_id, version, record, name, number in rows:
-            yield RecordedPrincipal(
-                principal_id=principal_id,
-                version=version,
-                principal=_principal(record, name),
-                sequence_number=number,
+    def histories(self, tenant_id: TenantId) -> tuple[tuple[Principal, ...], ...]:
+        sql = f"SELECT sequence_number FROM identity_logged WHERE tenant_id = ? AND {_OF_VERSIONS}"  # noqa: S608 - ours
+        numbers = [number for (number,) in self._session.query(sql, (tenant_id,))]
+        numbers += [link.sequence_number for link in self._pending(tenant_id, _VERSIONS)]
+        found: dict[str, list[Principal]] = {}
+        for view in self._rows.views(tenant_id, sorted(numbers)):
+            found.setdefault(cast("PrincipalVersion", view).subject, []).append(
+                cast("PrincipalVersion", view).principal
             )
+        return tuple(tuple(found[subject]) for subject in sorted(found))
 
-    def named_in(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[int, ...]:
-        rows = self._session.query(
-            "SELECT sequence_number FROM principal_name WHERE tenant_id = ? AND principal_id = ? ORDER BY version",
-            (tenant_id, principal_id),
-        )
-        return tuple(number for (number,) in rows)
+    def ends(self, tenant_id: TenantId, credential_ids: Iterable[str], kind: type[E]) -> tuple[E, ...]:
+        found: list[E] = []
+        for part in in_parts(credential_ids):
+            views = [logged.view for logged in self._logged(tenant_id, tuple(part))]
+            ends = [view.end for view in views if isinstance(view, CredentialEnd)]
+            found += [end for end in ends if isinstance(end, kind)]
+        return tuple(found)
 
-    def erase_name(self, tenant_id: TenantId, sequence_number: int) -> None:
-        self._session.run(
-            "DELETE FROM principal_name WHERE tenant_id = ? AND sequence_number = ?", (tenant_id, sequence_number)
-        )
-        # What is erased is not kept here either.
-        _judged.cache_clear()
-
-    def credential_log(self, tenant_id: TenantId) -> Iterator[Credential]:
-        rows = self._session.stream("SELECT kind, record FROM credential WHERE tenant_id = ?", (tenant_id,))
-        return (read_record(_split(record)[0], _CREDENTIALS[kind]) for kind, record in rows)
+    def sealed(self, record: Credential) -> CredentialRow:
+        kind, name = _kind_of(record)
+        text = write_record(record)
+        if self._seal is not None:
+            text = add_mac(text, self._seal.mac(_stored(name, kind, record, text)))
+        return CredentialRow(credential_id=name, kind=kind, principal_id=record.principal_id, record=text)
 
     def stored_credentials(self) -> Iterator[StoredCredential]:
-        return (stored for stored, _ in self._stored("", ()))
+        return (stored for stored, _ in self._all_stored("", ()))
 
     def broken_credentials(self, tenant_id: TenantId) -> Iterator[str]:
         if self._seal is None:
             return
-        for stored, mac in self._stored("WHERE tenant_id = ?", (tenant_id,)):
+        for stored, mac in self._all_stored("WHERE tenant_id = ?", (tenant_id,)):
             if not self._seal.holds(stored, mac):
                 yield stored.credential_id
 
-    def _stored(self, where: str, parameters: tuple[str, ...]) -> Iterator[tuple[StoredCredential, str | None]]:
-        rows = self._session.stream(f"{_CREDENTIAL} {where}", parameters)
-        return (_stored_credential(row) for row in rows)
-
-    def _opened(self, rows: Iterable[Sequence[object]], type_: type[T]) -> tuple[T, ...]:
-        """The records of rows whose MAC holds; another one stops everything."""
-        found: list[T] = []
-        for stored, mac in map(_stored_credential, rows):
-            if self._seal is not None and not self._seal.holds(stored, mac):
-                raise DamagedRecordError(
-                    f"expected the {stored.kind} `{stored.credential_id}` in table `credential` as it was issued,"
-                    " got a row whose MAC does not hold: revoke it and issue another"
-                )
-            found.append(read_record(stored.record, type_))
-        return tuple(found)
-
-    def revocation_log(self, tenant_id: TenantId) -> Iterator[Revocation]:
-        rows = self._session.stream(
-            "SELECT c.kind, r.record FROM credential AS c JOIN revocation AS r USING (credential_id)"
-            " WHERE c.tenant_id = ?",
-            (tenant_id,),
-        )
-        return (read_record(record, _REVOCATIONS[kind]) for kind, record in rows)
-
-    def add_api_key(self, record: ApiKeyRecord) -> None:
-        self._add(record.prefix, "api_key", record.tenant_id, record.principal_id, record)
-
     def find_api_key(self, prefix: ApiKeyPrefix) -> ApiKeyRecord | None:
-        return self._find(prefix, "api_key", ApiKeyRecord)
-
-    def api_keys(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[ApiKeyRecord, ...]:
-        return self._all(tenant_id, principal_id, "api_key", ApiKeyRecord)
+        row = self._rows.one(CredentialRow, "WHERE credential_id = ? AND kind = 'api_key'", (prefix,))
+        return None if row is None else self._open(row, ApiKeyRecord)
 
     def api_keys_of(self, tenant_id: TenantId, principal_ids: Iterable[PrincipalId]) -> tuple[ApiKeyRecord, ...]:
-        found: list[ApiKeyRecord] = []
-        for part in in_parts(principal_ids):
-            rows = self._session.query(
-                f"{_CREDENTIAL} WHERE tenant_id = ? AND kind = 'api_key'"
-                f" AND principal_id IN ({marks(part)}) ORDER BY principal_id, position",
-                (tenant_id, *part),
-            )
-            found += self._opened(rows, ApiKeyRecord)
-        return tuple(found)
-
-    def api_key_revocations_of(self, prefixes: Iterable[ApiKeyPrefix]) -> tuple[ApiKeyRevocation, ...]:
-        found: list[ApiKeyRevocation] = []
-        for part in in_parts(prefixes):
-            rows = self._session.query(
-                "SELECT record FROM revocation"  # noqa: S608 - marks
-                f" WHERE credential_id IN ({marks(part)}) ORDER BY credential_id, position",
-                part,
-            )
-            found += [read_record(record, ApiKeyRevocation) for (record,) in rows]
-        return tuple(found)
-
-    def revoke_api_key(self, revocation: ApiKeyRevocation) -> None:
-        self._revoke(revocation.prefix, revocation)
-
-    def api_key_revocations(self, prefix: ApiKeyPrefix) -> tuple[ApiKeyRevocation, ...]:
-        return self._revocations(prefix, ApiKeyRevocation)
-
-    def add_password(self, record: PasswordRecord) -> None:
-        number = len(self._all(record.tenant_id, record.principal_id, "password", PasswordRecord)) + 1
-        credential_id = f"password/{record.tenant_id}/{record.principal_id}/{number}"
-        self._add(credential_id, "password", record.tenant_id, record.principal_id, record)
+        rest = "AND kind = 'api_key' ORDER BY principal_id, sequence_number"
+        rows = self._rows.among(CredentialRow, "principal_id", principal_ids, tenant_id, rest)
+        return tuple(self._open(row, ApiKeyRecord) for row in rows)
 
     def find_password(self, tenant_id: TenantId, principal_id: PrincipalId) -> PasswordRecord | None:
-        records = self._all(tenant_id, principal_id, "password", PasswordRecord)
-        return records[-1] if records else None
-
-    def add_session(self, record: SessionRecord) -> None:
-        self._add(record.id, "session", record.tenant_id, record.principal_id, record)
+        views = [logged.view for logged in self._logged(tenant_id, (principal_id,))]
+        numbers = [view.sequence_number for view in views if isinstance(view, PasswordChange)]
+        if not numbers:
+            return None
+        rest = "WHERE tenant_id = ? AND sequence_number = ?"
+        row = self._rows.one(CredentialRow, rest, (tenant_id, numbers[-1]))
+        if row is None:
+            raise DamagedRecordError(
+                f"expected the password of `{principal_id}` that entry {numbers[-1]} set, got none"
+            )
+        return self._open(row, PasswordRecord)
 
     def find_session(self, session_id: SessionId) -> SessionRecord | None:
-        return self._find(session_id, "session", SessionRecord)
+        row = self._rows.one(CredentialRow, "WHERE credential_id = ? AND kind = 'session'", (session_id,))
+        return None if row is None else self._open(row, SessionRecord)
 
-    def revoke_session(self, revocation: SessionRevocation) -> None:
-        self._revoke(revocation.session_id, revocation)
+    def _open(self, row: CredentialRow, kind: type[C]) -> C:
+        return cast("C", _opened(cast("Hashable", self._seal), row, kind))
 
-    def session_revocations(self, session_id: SessionId) -> tuple[SessionRevocation, ...]:
-        return self._revocations(session_id, SessionRevocation)
+    def _versions(self, tenant_id: TenantId, principal_id: PrincipalId) -> list[_Named]:
+        found = self._logged(tenant_id, (principal_id,))
+        return [logged for logged in found if type(logged.view) is PrincipalVersion]
 
-    def _add(
-        self, credential_id: str, kind: str, tenant_id: TenantId, principal_id: PrincipalId, record: msgspec.Struct
-    ) -> None:
-        verify_key("credential id", credential_id)
-        verify_key("principal id", principal_id)
-        require_free(
-            self._session,
-            "SELECT 1 FROM credential WHERE credential_id = ?",
-            (credential_id,),
-            f"the {kind} `{credential_id}`",
-        )
-        self._session.run(
-            "INSERT INTO credential (credential_id, kind, tenant_id, principal_id, position, record)"
-            " SELECT ?, ?, ?, ?, coalesce(max(position), 0) + 1, ? FROM credential"
-            " WHERE tenant_id = ? AND principal_id = ? AND kind = ?",
-            (
-                credential_id,
-                kind,
-                tenant_id,
-                principal_id,
-                self._sealed(credential_id, kind, tenant_id, principal_id, write_record(record)),
-                tenant_id,
-                principal_id,
-                kind,
-            ),
-        )
+    def _logged(self, tenant_id: TenantId, subjects: tuple[str, ...]) -> list[_Named]:
+        """What the ledger says about these subjects, in order, by one query."""
+        rest = f"WHERE l.subject IN ({marks(subjects)}) AND l.tenant_id = ? ORDER BY l.sequence_number"
+        rows = self._session.query(f"{_LOGGED} {rest}", (*subjects, tenant_id))
+        found = self._with_names(tenant_id, [(number, salt, name) for _, number, salt, name in rows])
+        if self._find_pending is not None:
+            pending = self._with_names(tenant_id, map(_disclosed, self._pending(tenant_id, _KINDS)))
+            found += [logged for logged in pending if logged.view.subject in subjects]
+        return found
 
-    def _sealed(self, credential_id: str, kind: str, tenant_id: str, principal_id: str, record: str) -> str:
-        if self._seal is None:
-            return record
-        stored = StoredCredential(
-            credential_id=credential_id, kind=kind, tenant_id=tenant_id, principal_id=principal_id, record=record
-        )
-        return f'{record[:-1]},"mac":"{self._seal.mac(stored)}"}}'
+    def _of_numbers(self, tenant_id: TenantId, numbers: Sequence[int]) -> list[_Named]:
+        pending = {link.sequence_number: link for link in self._pending(tenant_id, _VERSIONS)}
+        found: list[tuple[int, str | None, str | None]] = [
+            _disclosed(pending[one]) for one in numbers if one in pending
+        ]
+        for part in in_parts(one for one in numbers if one not in pending):
+            rest = f"WHERE sequence_number IN ({marks(part)}) AND tenant_id = ? AND pointer = '{_NAME}'"
+            sql = f"SELECT sequence_number, salt, value FROM disclosure {rest}"  # noqa: S608 - marks
+            names = {number: (salt, value) for number, salt, value in self._session.query(sql, (*part, tenant_id))}
+            found += [(number, *names.get(number, (None, None))) for number in part]
+        return self._with_names(tenant_id, found)
 
-    def _find(self, credential_id: str, kind: str, type_: type[T]) -> T | None:
-        rows = self._session.query(f"{_CREDENTIAL} WHERE credential_id = ? AND kind = ?", (credential_id, kind))
-        return next(iter(self._opened(rows, type_)), None)
+    def _with_names(self, tenant_id: TenantId, found: Iterable[tuple[int, str | None, str | None]]) -> list[_Named]:
+        named = {number: (salt, name) for number, salt, name in found}
+        views = cast("list[View]", self._rows.views(tenant_id, tuple(named)))
+        return [_Named(view, *named[view.sequence_number]) for view in views]
 
-    def _all(self, tenant_id: TenantId, principal_id: PrincipalId, kind: str, type_: type[T]) -> tuple[T, ...]:
-        where = "WHERE tenant_id = ? AND principal_id = ? AND kind = ? ORDER BY position"
-        return self._opened(self._session.query(f"{_CREDENTIAL} {where}", (tenant_id, principal_id, kind)), type_)
-
-    def _revoke(self, credential_id: str, record: msgspec.Struct) -> None:
-        verify_key("credential id", credential_id)
-        require_free(
-            self._session,
-            "SELECT 1 FROM revocation WHERE credential_id = ? AND record = ?",
-            (credential_id, write_record(record)),
-            f"that revocation of `{credential_id}`",
-        )
-        self._session.run(
-            "INSERT INTO revocation (credential_id, position, record)"
-            " SELECT ?, coalesce(max(position), 0) + 1, ? FROM revocation WHERE credential_id = ?",
-            (credential_id, write_record(record), credential_id),
-        )
-
-    def _revocations(self, credential_id: str, type_: type[T]) -> tuple[T, ...]:
+    def _newest(self, tenant_id: TenantId, after: str, limit: int) -> list[int]:
+        """The entries of the newest versions of principals, by id."""
         rows = self._session.query(
-            "SELECT record FROM revocation WHERE credential_id = ? ORDER BY position", (credential_id,)
+            "SELECT subject, max(sequence_number) FROM identity_logged"  # noqa: S608 - our constants
+            f" WHERE tenant_id = ? AND subject > ? AND {_OF_VERSIONS} GROUP BY subject ORDER BY subject LIMIT ?",
+            (tenant_id, after, limit),
         )
-        return tuple(read_record(record, type_) for (record,) in rows)
+        found = self._with_pending(tenant_id, rows)
+        return [found[subject] for subject in sorted(found) if subject > after][:limit]
+
+    def _with_pending(self, tenant_id: TenantId, rows: Iterable[Sequence[Any]]) -> dict[str, int]:
+        """The newest version of each subject; those that the open transaction has appended replace stored ones."""
+        found: dict[str, int] = {str(subject): int(number) for subject, number in rows}
+        pending = [link.sequence_number for link in self._pending(tenant_id, _VERSIONS)]
+        if pending:
+            views = self._rows.views(tenant_id, pending)
+            found.update({cast("View", view).subject: cast("View", view).sequence_number for view in views})
+        return found
+
+    def _pending(self, tenant_id: TenantId, kinds: frozenset[EntryKind]) -> list[Link]:
+        return [] if self._find_pending is None else self._find_pending(tenant_id, kinds)
+
+    def _all_stored(self, where: str, parameters: tuple[str, ...]) -> Iterator[tuple[StoredCredential, str | None]]:
+        """As they are in the table: an audit compares them with their entries."""
+        sql = f"SELECT credential_id, kind, tenant_id, principal_id, record FROM credential {where}"  # noqa: S608 - ours
+        for row in self._session.stream(sql, parameters):
+            name, kind, tenant_id, principal_id, text = map(str, row)
+            record, mac = split_mac(text)
+            stored = StoredCredential(
+                credential_id=name, kind=kind, tenant_id=tenant_id, principal_id=principal_id, record=record
+            )
+            yield stored, mac
 
 
-def _stored_credential(row: Sequence[object]) -> tuple[StoredCredential, str | None]:
-    credential_id, kind, tenant_id, principal_id, text = map(str, row)
-    record, mac = _split(text)
-    stored = StoredCredential(
-        credential_id=credential_id, kind=kind, tenant_id=tenant_id, principal_id=principal_id, record=record
+def _kind_of(record: Credential) -> tuple[CredentialKind, str]:
+    match record:
+        case ApiKeyRecord():
+            return CredentialKind.API_KEY, record.prefix
+        case SessionRecord():
+            return CredentialKind.SESSION, record.id
+        case PasswordRecord():
+            return CredentialKind.PASSWORD, password_id(record.principal_id)
+
+
+def _stored(credential_id: str, kind: str, record: Credential, text: str) -> StoredCredential:
+    return StoredCredential(
+        credential_id=credential_id,
+        kind=kind,
+        tenant_id=record.tenant_id,
+        principal_id=record.principal_id,
+        record=text,
     )
-    return stored, mac
 
 
-def _split(text: str) -> tuple[str, str | None]:
-    """The record and its MAC, which is the last member of the JSON; records of 0.1.0 have none."""
-    found = _MAC.search(text)
-    return (text, None) if found is None else (text[: found.start()] + "}", found[1])
+# The same row under the same key always gives the same answer, and every request reads one.
+@lru_cache(maxsize=4096)
+def _opened(seal: Hashable, row: CredentialRow, kind: type[Credential]) -> Credential:
+    """Return the record of a row whose MAC holds; `seal` is a `CredentialSeal` or None."""
+    text, mac = split_mac(row.record)
+    record = read_record(text, kind)
+    if seal is not None and not cast("CredentialSeal", seal).holds(
+        _stored(row.credential_id, row.kind, record, text), mac
+    ):
+        raise DamagedRecordError(
+            f"expected the {row.kind} `{row.credential_id}` in table `credential` as it was issued,"
+            " got a row whose MAC does not hold: revoke it and issue another"
+        )
+    return record
 
 
-def _principal(record: str, name: object) -> Principal:
-    """The version with its name, or without one when that was erased."""
-    if not isinstance(name, str | None):
-        raise DamagedRecordError(f"expected a name as text, got `{name!r:.80}`")
-    try:
-        return _judged(record, name)
-    except (InvalidPrincipalError, msgspec.MsgspecError, TypeError) as error:
-        # TypeError: a damaged database can also hold a number, or a list, where a record was.
-        raise DamagedRecordError(f"a principal cannot be read: {error}") from error
-
-
-# Every request asks for a few, and gates for everybody's: judging one costs far more than reading it, and comes to the
-# same for the same text.
 @lru_cache(maxsize=1024)
-def _judged(record: str, name: str | None) -> Principal:
-    """Put together before it is judged, so that it is judged once."""
-    return msgspec.convert({**msgspec.json.decode(record), "name": name}, Principal)
+def _named(version: PrincipalVersion, salt: str | None, value: str | None) -> Principal:
+    """Return the version with its name, which the entry commits to; without one where that was erased."""
+    if salt is None or value is None:
+        return version.principal
+    try:
+        name = msgspec.json.decode(value, type=str)
+        if commit(name, bytes.fromhex(salt)) == version.name_hash:
+            return replace(version.principal, name=name)
+    except (Error, msgspec.MsgspecError, ValueError, TypeError) as error:
+        # TypeError: a damaged database can also hold a number where a text was.
+        raise DamagedRecordError(f"the name of `{version.subject}` cannot be read: {error}") from error
+    raise DamagedRecordError(f"`disclosure`: the name of `{version.subject}` is not what its entry commits to")
+
+
+def _disclosed(link: Link) -> tuple[int, str | None, str | None]:
+    """The name in an entry that is not stored yet."""
+    for one in link.draft.disclosures:
+        if one.pointer == _NAME:
+            return link.sequence_number, one.salt, bytes(one.value).decode()
+    return link.sequence_number, None, None

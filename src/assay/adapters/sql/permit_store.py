@@ -1,6 +1,6 @@
-"""Permits in SQL."""
+"""Permits and mandates in SQL."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from assay.adapters.sql.parts import in_parts, marks
 from assay.adapters.sql.row import sortable
@@ -8,8 +8,19 @@ from assay.adapters.sql.rows import Rows
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
+from assay.kernel.ledger import EntryKind
+from assay.permits.mandate import MandateId
 from assay.permits.permit import PermitId
-from assay.ports.permit_store import ClaimedPermit, EndedPermit, IssuedPermit, ReportedEffect
+from assay.ports.claims_store import ReceivedBundle
+from assay.ports.permit_store import (
+    ClaimedPermit,
+    EndedMandate,
+    EndedPermit,
+    IssuedPermit,
+    ReportedEffect,
+    SignedMandate,
+    UsedMandate,
+)
 
 _IN_ORDER = "ORDER BY sequence_number"
 _OF_CLAIM = "permit_id = permit_claim.permit_id AND o.tenant_id = permit_claim.tenant_id"
@@ -63,3 +74,42 @@ class SqlPermitStore:
     def logged_of_bundle(self, tenant_id: TenantId, bundle_hash: Digest) -> tuple[int, ...]:
         sql = f"SELECT sequence_number FROM permit_issued_logged WHERE bundle_hash = ? AND tenant_id = ? {_IN_ORDER}"  # noqa: S608 - ours
         return tuple(int(number) for (number,) in self._rows.session.query(sql, (bundle_hash, tenant_id)))
+
+    def find_mandate(self, tenant_id: TenantId, mandate_id: MandateId) -> SignedMandate | None:
+        return self._rows.one(SignedMandate, "WHERE mandate_id = ? AND tenant_id = ?", (mandate_id, tenant_id))
+
+    def mandates_for(self, tenant_id: TenantId, agent: PrincipalId, *, after: Instant) -> tuple[SignedMandate, ...]:
+        rest = "WHERE agent = ? AND tenant_id = ? AND expires_at > ? ORDER BY expires_at, sequence_number"
+        return self._rows.all(SignedMandate, rest, (agent, tenant_id, sortable(after)))
+
+    def mandate_page(
+        self, tenant_id: TenantId, *, before: int, limit: int, agent: PrincipalId | None = None
+    ) -> tuple[SignedMandate, ...]:
+        of, given = ("", ()) if agent is None else ("agent = ? AND ", (agent,))
+        rest = f"WHERE {of}tenant_id = ? AND sequence_number < ? {_IN_ORDER} DESC LIMIT ?"
+        return self._rows.all(SignedMandate, rest, (*given, tenant_id, before, limit))
+
+    def last_use(self, tenant_id: TenantId, mandate_id: MandateId) -> UsedMandate | None:
+        rest = "WHERE mandate_id = ? AND tenant_id = ? ORDER BY position DESC LIMIT 1"
+        return self._rows.one(UsedMandate, rest, (mandate_id, tenant_id))
+
+    def uses(self, tenant_id: TenantId, mandate_id: MandateId, *, before: int, limit: int) -> tuple[UsedMandate, ...]:
+        rest = "WHERE mandate_id = ? AND tenant_id = ? AND position < ? ORDER BY position DESC LIMIT ?"
+        return self._rows.all(UsedMandate, rest, (mandate_id, tenant_id, before, limit))
+
+    def find_end(self, tenant_id: TenantId, mandate_id: MandateId) -> EndedMandate | None:
+        return self._rows.one(EndedMandate, "WHERE mandate_id = ? AND tenant_id = ?", (mandate_id, tenant_id))
+
+    def mandate_logged(self, tenant_id: TenantId, mandate_id: MandateId) -> Mapping[str, int]:
+        of = "mandate_id = ? AND tenant_id = ? AND kind = ?"
+        sql = f"SELECT sequence_number FROM mandate_logged WHERE {of} {_IN_ORDER} DESC LIMIT 1"  # noqa: S608 - ours
+        found: dict[str, int] = {}
+        for kind in (EntryKind.MANDATE_SIGNED, EntryKind.MANDATE_USED, EntryKind.MANDATE_ENDED):
+            rows = self._rows.session.query(sql, (mandate_id, tenant_id, kind.value))
+            if rows:
+                found[kind.value] = int(rows[0][0])
+        return found
+
+    def bundles_of(self, tenant_id: TenantId, agent: PrincipalId, *, since: Instant) -> Iterator[ReceivedBundle]:
+        rest = f"WHERE submitted_by = ? AND tenant_id = ? AND received_at > ? {_IN_ORDER}"
+        return self._rows.stream(ReceivedBundle, rest, (agent, tenant_id, sortable(since)))

@@ -42,16 +42,18 @@ class UnrecordedRowError(Error):
 
 
 class _Known:
-    """What one entry projects: stored rows that were compared with it, and sealed rows to compare others with."""
+    """What one entry projects: stored rows that were compared with it, sealed rows to compare with, and views."""
 
-    __slots__ = ("rows", "sealed", "size")
+    __slots__ = ("rows", "sealed", "size", "views")
 
     def __init__(self, projected: tuple[Struct, ...], shape_of: Callable[[type[Struct]], Shape], size: int) -> None:
         self.rows: dict[tuple[type[Struct], Row], Struct] = {}
         self.sealed = [row for row in projected if shape_of(type(row)).seal is not None]
+        self.views = tuple(row for row in projected if not shape_of(type(row)).table)
         self.size = size
         for row in projected:
-            if shape_of(type(row)).seal is None:
+            shape = shape_of(type(row))
+            if shape.seal is None and shape.table:
                 self.rows[type(row), stored_columns(row)] = row
 
 
@@ -128,6 +130,11 @@ class Rows:
         while some := list(islice(rows, _AT_ONCE)):
             yield from self._read(kind, shape, some)
 
+    def views(self, tenant_id: TenantId, numbers: Sequence[int]) -> list[Struct]:
+        """Return the views of these entries, in order: what an entry says, read from the entry itself."""
+        known = self._found("ledger", [(tenant_id, number) for number in numbers])
+        return [view for number in numbers for view in known[tenant_id, number].views]
+
     def encoded(self, kind: type[Struct], tenant_id: TenantId, last: int | None) -> Iterator[tuple[int, bytes]]:
         """Stream rows as they are stored, each with the number of its entry; sealed, not compared."""
         shape, has_number = self._projector.shape_of(kind), "sequence_number" in kind.__struct_fields__
@@ -159,6 +166,8 @@ class Rows:
         waiting = [replace(row, sequence_number=sequence_number) for row in given]
         for projected in self._projector.project(read_entry(text)):
             shape = self._projector.shape_of(type(projected))
+            if not shape.table:
+                continue
             row = projected if shape.seal is None else _take(waiting, projected, shape)
             verify_row(row, *shape.keys)
             add_row(self.session, shape.table, tenant_id, row, _named(shape, row))
@@ -169,7 +178,7 @@ class Rows:
         if not shape.is_checked:
             return [read_row(row[1:], kind) for row in rows]
         at = _number_at(kind)
-        known = self._known(shape, rows, at)
+        known = self._found(shape.table, [(row[0], row[at]) for row in rows])
         return [self._compared(kind, shape, row, known[row[0], row[at]], row[at]) for row in rows]
 
     def _compared(self, kind: type[T], shape: Shape, row: Row, known: _Known, number: int) -> T:
@@ -179,30 +188,34 @@ class Rows:
         if shape.seal is None:
             raise _differs(shape, number)
         record = read_row(row[1:], kind)
-        if shape.seal(record) not in known.sealed:
+        try:
+            sealed = shape.seal(record)
+        except (Error, MsgspecError) as error:
+            raise _differs(shape, number) from error
+        if sealed not in known.sealed:
             raise _differs(shape, number)
         known.rows[kind, row[1:]] = record
         return record
 
-    def _known(self, shape: Shape, rows: Sequence[Row], at: int) -> dict[_Place, _Known]:
+    def _found(self, table: str, places: Iterable[_Place]) -> dict[_Place, _Known]:
         found: dict[_Place, _Known] = {}
         missing: dict[TenantId, list[int]] = {}
-        for row in rows:
-            tenant_id, number = place = (row[0], row[at])
+        for place in places:
+            tenant_id, number = place
             if place in found:
                 continue
             if type(number) is not int:
-                raise DamagedRecordError(f"`{shape.table}`: expected the number of an entry, got `{number!r:.40}`")
+                raise DamagedRecordError(f"`{table}`: expected the number of an entry, got `{number!r:.40}`")
             known = self.cache.find(place)
             if known is None:
                 missing.setdefault(tenant_id, []).append(number)
             else:
                 found[place] = known
         for tenant_id, numbers in missing.items():
-            self._load(shape, tenant_id, numbers, found)
+            self._load(table, tenant_id, numbers, found)
         return found
 
-    def _load(self, shape: Shape, tenant_id: TenantId, numbers: list[int], found: dict[_Place, _Known]) -> None:
+    def _load(self, table: str, tenant_id: TenantId, numbers: list[int], found: dict[_Place, _Known]) -> None:
         waiting = set(numbers)
         for part in in_parts(numbers):
             entries = self.session.query(
@@ -218,18 +231,19 @@ class Rows:
         for number in waiting:
             pending = None if self._find_pending is None else self._find_pending(tenant_id, number)
             if pending is None:
-                raise DamagedRecordError(f"`{shape.table}`: expected entry {number} behind a row, got none")
+                raise DamagedRecordError(f"`{table}`: expected entry {number} behind a row, got none", entry=number)
             found[tenant_id, number] = self._project(tenant_id, number, pending, None)
 
     def _project(self, tenant_id: TenantId, number: int, text: object, entry_hash: str | None) -> _Known:
         if not isinstance(text, bytes) or (entry_hash is not None and digest_of(text) != entry_hash):
-            raise DamagedRecordError(f"entry {number} is not what its hash names")
+            raise DamagedRecordError(f"entry {number} is not what its hash names", entry=number)
         try:
             entry = read_entry(text)
         except MalformedEntryError as error:
-            raise DamagedRecordError(f"entry {number} cannot be read: {error}") from error
+            raise DamagedRecordError(f"entry {number} cannot be read: {error}", entry=number) from error
         if (entry.tenant_id, entry.sequence_number) != (tenant_id, number):
-            raise DamagedRecordError(f"entry {number} says it is entry {entry.sequence_number} of `{entry.tenant_id}`")
+            message = f"entry {number} says it is entry {entry.sequence_number} of `{entry.tenant_id}`"
+            raise DamagedRecordError(message, entry=number)
         return _Known(self._projector.project(entry), self._projector.shape_of, 2 * len(text) + _OVERHEAD)
 
 
@@ -254,7 +268,8 @@ def _named(shape: Shape, row: Struct) -> str:
 
 
 def _differs(shape: Shape, number: int) -> DamagedRecordError:
-    return DamagedRecordError(f"`{shape.table}`: the row of entry {number} is not what the entry records")
+    message = f"`{shape.table}`: the row of entry {number} is not what the entry records"
+    return DamagedRecordError(message, entry=number)
 
 
 def stored_columns(row: Struct) -> Row:

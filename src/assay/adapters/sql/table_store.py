@@ -2,6 +2,7 @@
 
 import binascii
 from base64 import b64decode
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
@@ -42,7 +43,15 @@ from assay.ports.graph_store import GraphActivation, GraphVersion, RecordedRevie
 from assay.ports.index_store import IndexPage, IndexSegment
 from assay.ports.model_store import ModelActivation, ModelEvaluation, RegisteredModel
 from assay.ports.peer_store import RecordedAgreement
-from assay.ports.permit_store import ClaimedPermit, EndedPermit, IssuedPermit, ReportedEffect
+from assay.ports.permit_store import (
+    ClaimedPermit,
+    EndedMandate,
+    EndedPermit,
+    IssuedPermit,
+    ReportedEffect,
+    SignedMandate,
+    UsedMandate,
+)
 from assay.ports.registry_store import (
     ChangedTier,
     HeldLease,
@@ -114,21 +123,11 @@ TABLES: dict[str, Table] = {
         ("tenant_id", "position"),
     ),
     "outbox_cursor": Table(("tenant_id", "subscriber", "position"), ("tenant_id", "subscriber")),
-    "principal": Table(
-        ("tenant_id", "principal_id", "version", "sequence_number", "record"),
-        ("tenant_id", "principal_id", "version"),
-    ),
-    "principal_name": Table(
-        ("tenant_id", "principal_id", "version", "sequence_number", "name"),
-        ("tenant_id", "principal_id", "version"),
-    ),
     "credential": Table(
-        ("credential_id", "kind", "tenant_id", "principal_id", "position", "record"),
-        ("credential_id",),
+        ("credential_id", "kind", "tenant_id", "principal_id", "record", "sequence_number"),
+        ("tenant_id", "sequence_number"),
     ),
-    "revocation": Table(("credential_id", "position", "record"), ("credential_id", "position")),
-    "signing_key": Table(("key_id", "tenant_id", "principal_id", "record"), ("key_id",)),
-    "signing_key_end": Table(("key_id", "tenant_id", "record"), ("key_id",)),
+    "signing_key": Table(("key_id", "tenant_id", "principal_id", "record", "sequence_number"), ("key_id",), added=1),
     "request_nonce": Table(columns_of(UsedNonce), ("key_id", "nonce")),
     "login_failure": Table(("subject", "count", "failed_at"), ("subject",)),
     "ticket": Table(
@@ -206,6 +205,9 @@ TABLES: dict[str, Table] = {
     "permit_claim": _table_of(ClaimedPermit, "permit_id"),
     "permit_report": _table_of(ReportedEffect, "sequence_number"),
     "permit_end": _table_of(EndedPermit, "permit_id"),
+    "mandate": _table_of(SignedMandate, "mandate_id"),
+    "mandate_use": _table_of(UsedMandate, "mandate_id", "position"),
+    "mandate_end": _table_of(EndedMandate, "mandate_id"),
     "desk_act": _table_of(StoredAct, "ticket_id", "sequence_number"),
     "desk_escalation": _table_of(StoredEscalation, "ticket_id", "stage"),
     "desk_lease": _table_of(Lease, "ticket_id", "made_by"),
@@ -223,8 +225,12 @@ _NUMBERED = {
     "service_key": ("service.key_added",),
     "service_key_end": ("service.key_revoked",),
     "service_proof": ("proof.measured",),
+    "credential": ("credential.issued",),
+    "signing_key": ("credential.issued",),
 }
 _KEYS = {
+    "credential": ("credential_id",),
+    "signing_key": ("credential_id",),
     "switch_fact": ("service_id", "position"),
     "service_key": ("service_id", "key_id"),
     "service_key_end": ("service_id", "key_id"),
@@ -283,6 +289,8 @@ class SqlTableStore:
     def load(self, table: str, lines: Iterable[bytes]) -> int:
         shape = TABLES[_known(table)]
         rows = self._numbered(table, _rows(table, shape, lines))
+        if table == "credential":
+            rows = map(_renamed, rows)
         count = 0
         while some := list(islice(rows, _AT_ONCE)):
             self._session.insert(table, shape.columns, some)
@@ -301,19 +309,31 @@ class SqlTableStore:
                 yield row
                 continue
             if known is None:
-                known = dict(self._numbers(kinds))
-            places = {**dict(zip(TABLES[table].columns, row, strict=True))}
+                known = dict(self._numbers(table, kinds))
+            places = dict(zip(TABLES[table].columns, row, strict=True))
+            places.setdefault("credential_id", places.get("key_id"))
             yield (*row[:-1], known.get((places["tenant_id"], *(places[name] for name in _KEYS[table]))))
 
-    def _numbers(self, kinds: tuple[str, ...]) -> Iterator[tuple[tuple[object, ...], int]]:
+    def _numbers(self, table: str, kinds: tuple[str, ...]) -> Iterator[tuple[tuple[object, ...], int]]:
+        passwords: Counter[str] = Counter()
         for kind in kinds:
-            rows = self._session.query("SELECT tenant_id, sequence_number, text FROM ledger WHERE kind = ?", (kind,))
+            rows = self._session.query(
+                "SELECT tenant_id, sequence_number, text FROM ledger WHERE kind = ? ORDER BY sequence_number", (kind,)
+            )
             for tenant_id, number, text in rows:
                 body = msgspec.json.decode(text)["body"]
                 place = 2 * body.get("episode", 0) - (kind == "switch.fired")
+                if body.get("credential") == "password":
+                    name = f"password/{tenant_id}/{body['principal_id']}"
+                    passwords[name] += 1
+                    body["credential_id"] = f"{name}/{passwords[name]}"
                 told = {**body, "position": place}
-                keys = next(_KEYS[table] for table, of in _NUMBERED.items() if kind in of)
-                yield (tenant_id, *(told[name] for name in keys)), number
+                yield (tenant_id, *(told[name] for name in _KEYS[table])), number
+
+
+def _renamed(row: Row) -> Row:
+    """Passwords of 0.1.0 were counted by their ids; now all of a principal have one id."""
+    return (f"password/{row[3]}", *row[1:]) if row[1] == "password" else row
 
 
 def _known(table: str) -> str:
@@ -345,6 +365,9 @@ def _rows(table: str, shape: Table, lines: Iterable[bytes]) -> Iterator[Row]:
             values: list[object] = list(decoder.decode(line))
             if len(values) == len(shape.columns) - shape.added:
                 values += [None] * shape.added
+            if table == "credential" and isinstance(values[-1], str):
+                # Rows of 0.1.0 have a position before the record, and no number.
+                values = [*values[:4], values[-1], None]
             if len(values) != len(shape.columns):
                 raise MalformedRowError(f"expected {len(shape.columns)} values in `{table}`, got {len(values)}")
             for place in binaries:

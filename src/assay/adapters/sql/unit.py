@@ -84,11 +84,11 @@ class SqlUnit:
 
     @cached_property
     def identity(self) -> SqlIdentityStore:
-        return SqlIdentityStore(self._session, self._seal)
+        return SqlIdentityStore(self._rows, self._seal, None if self._chains is None else self._chains.pending)
 
     @cached_property
     def access(self) -> SqlAccessStore:
-        return SqlAccessStore(self._session)
+        return SqlAccessStore(self._rows)
 
     @cached_property
     def review(self) -> SqlReviewStore:
@@ -144,7 +144,7 @@ class SqlUnit:
 
     @cached_property
     def models(self) -> SqlModelStore:
-        return SqlModelStore(self._session)
+        return SqlModelStore(self._rows)
 
     @cached_property
     def pages(self) -> SqlPageStore:

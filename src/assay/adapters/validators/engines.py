@@ -2,15 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from assay.kernel.errors import Blame
-from assay.ports.validator import Validator, ValidatorError, ValidatorUnavailableError
-
-
-class DuplicateEngineError(ValidatorError):
-    """Two engines have one name."""
-
-    code = "validator.duplicate_engine"
-    blame = Blame.USAGE
+from assay.ports.validator import Validator, ValidatorError
 
 
 class NamedEngines:
@@ -20,7 +12,7 @@ class NamedEngines:
         self._validators: dict[str, Validator] = {}
         for validator in validators:
             if validator.name in self._validators:
-                raise DuplicateEngineError(f"expected each engine once, got `{validator.name}` again")
+                raise ValidatorError.duplicate_engine(f"expected each engine once, got `{validator.name}` again")
             self._validators[validator.name] = validator
 
     @property
@@ -34,5 +26,5 @@ class NamedEngines:
         found = self.find(name)
         if found is None:
             known = ", ".join(sorted(self._validators)) or "none"
-            raise ValidatorUnavailableError(f"no engine `{name}` is configured here, only `{known}`")
+            raise ValidatorError.unavailable(f"no engine `{name}` is configured here, only `{known}`")
         return found

@@ -9,7 +9,6 @@ from itertools import pairwise
 from math import cos, pi
 from types import MappingProxyType
 
-from assay.kernel.errors import Blame
 from assay.ports.validator import ValidatorError
 from assay.truth.contract import SimilarityMethod
 from assay.truth.evidence import Fingerprint
@@ -29,19 +28,12 @@ _COSINES = tuple(
 )
 
 
-class PixelsFormError(ValidatorError):
-    """Pixels are not the grid of grey values that the method looks at."""
-
-    code = "validator.pixels"
-    blame = Blame.USAGE
-
-
 def fingerprint_of(sha256: str, method: SimilarityMethod, pixels: Pixels) -> Fingerprint:
     """Of the picture with this content hash, scaled to the method's grid."""
     columns, rows = GRIDS[method]
     is_grid = len(pixels) == rows and all(len(row) == columns for row in pixels)
     if not is_grid or not all(0 <= value <= _BRIGHTEST for row in pixels for value in row):
-        raise PixelsFormError(f"expected {columns} x {rows} values of 0 to 255 for `{method}`, got others")
+        raise ValidatorError.pixels(f"expected {columns} x {rows} values of 0 to 255 for `{method}`, got others")
     bits = "".join("1" if bit else "0" for bit in _METHODS[method](pixels))
     return Fingerprint(sha256=sha256, method=method, bits=f"{int(bits, 2):016x}")
 

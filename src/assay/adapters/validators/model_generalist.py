@@ -12,7 +12,7 @@ from assay.adapters.validators.generalist_prompt import PROMPT_VERSION, answer_g
 from assay.kernel.errors import JsonError
 from assay.kernel.json_text import parse_json
 from assay.ports.model import FinishReason, Generation, Model, ModelIdentity
-from assay.ports.validator import Judgement, JudgementFormError, Question
+from assay.ports.validator import Judgement, Question, ValidatorError
 from assay.truth.number import exact_number, quantised
 
 _MAX_TOKENS = 512
@@ -52,18 +52,20 @@ class ModelGeneralist:
 def _parse(generation: Generation, checks: tuple[str, ...]) -> _Answer:
     """Read again here, whatever the model's adapter promised."""
     if generation.finish is not FinishReason.STOP:
-        raise JudgementFormError(f"expected a whole answer, got one cut after {generation.generated_tokens} tokens")
+        raise ValidatorError.judgement(
+            f"expected a whole answer, got one cut after {generation.generated_tokens} tokens"
+        )
     try:
         value = parse_json(generation.text)
     except JsonError as error:
-        raise JudgementFormError(f"expected JSON: {error}") from error
+        raise ValidatorError.judgement(f"expected JSON: {error}") from error
     if not isinstance(value, dict) or set(value) != {"score", "failed_checks"}:
-        raise JudgementFormError("expected an object of `score` and `failed_checks`, got another value")
+        raise ValidatorError.judgement("expected an object of `score` and `failed_checks`, got another value")
     score, failed = value["score"], value["failed_checks"]
     if isinstance(score, bool) or not isinstance(score, int | float):
-        raise JudgementFormError("expected a number as `score`, got another value")
+        raise ValidatorError.judgement("expected a number as `score`, got another value")
     if not isinstance(failed, list) or not all(isinstance(name, str) and name in checks for name in failed):
-        raise JudgementFormError("expected checks of the contract as `failed_checks`, got another value")
+        raise ValidatorError.judgement("expected checks of the contract as `failed_checks`, got another value")
     return _Answer(quantised(exact_number(score)), tuple(str(name) for name in failed))
 
 

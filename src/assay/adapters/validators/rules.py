@@ -18,7 +18,7 @@ from assay.adapters.validators.check_place import check_place_plausible
 from assay.adapters.validators.check_time import check_time_plausible
 from assay.adapters.validators.finding import Check, Limits
 from assay.kernel.canonical import canonical_hash
-from assay.ports.validator import Judgement, Question, UnknownCheckError
+from assay.ports.validator import Judgement, Question, ValidatorError
 
 CHECKS: Mapping[str, Check] = MappingProxyType(
     {
@@ -52,7 +52,7 @@ class RuleValidator:
         stage = question.stage
         unknown = [name for name in stage.checks if name not in CHECKS]
         if unknown:
-            raise UnknownCheckError(f"expected checks of `{', '.join(CHECKS)}`, got `{', '.join(unknown)}`")
+            raise ValidatorError.unknown_check(f"expected checks of `{', '.join(CHECKS)}`, got `{', '.join(unknown)}`")
         findings = [(name, CHECKS[name](question, self._limits)) for name in stage.checks]
         return Judgement(
             score=min(finding.share for _, finding in findings),

@@ -2,11 +2,10 @@
 
 import asyncio
 from collections.abc import Collection
-from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 
-from assay.adapters.webhooks.reach import Target, UnreachableHostError, find_target
+from assay.adapters.outgoing import OutgoingGuard, Target, UnreachableAddressError, pin
 from assay.ports.webhook_sender import Sent
 
 _TAKEN = range(200, 300)
@@ -22,16 +21,16 @@ class HttpWebhookSender:
     """
 
     def __init__(self, *, allowed: Collection[str] = (), seconds: float = _SECONDS) -> None:
-        self._allowed = frozenset(allowed)
+        self._guard = OutgoingGuard(hosts=allowed, needs_https=True)
         self._seconds = seconds
         # Whom we trust is read once: it takes longer than all the rest of an attempt.
         self._trusted = httpx.create_ssl_context(trust_env=False)
 
     def send(self, url: str, body: bytes, headers: dict[str, str]) -> Sent:
         try:
-            target = find_target(url, allowed=self._allowed)
+            target = self._guard.find_target(url)
             status = asyncio.run(self._post(url, target, body, headers))
-        except UnreachableHostError as error:
+        except UnreachableAddressError as error:
             return Sent(status=None, problem=str(error))
         except (httpx.HTTPError, OSError, ValueError) as error:
             return Sent(status=None, problem=f"no answer: {type(error).__name__}")
@@ -42,7 +41,7 @@ class HttpWebhookSender:
 
     async def _post(self, url: str, target: Target, body: bytes, headers: dict[str, str]) -> int:
         # The certificate is checked against the name, while the connection goes to the address that was checked.
-        name = {"host": urlsplit(url).netloc, "user-agent": "assay"}
+        pinned, host, name = pin(url, target)
         async with (
             # A limit of each read alone would never be reached by headers that come one by one.
             asyncio.timeout(self._seconds),
@@ -54,17 +53,11 @@ class HttpWebhookSender:
             ) as client,
             client.stream(
                 "POST",
-                _pinned(url, target),
+                pinned,
                 content=body,
-                headers={**headers, **name},
-                extensions={"sni_hostname": target.host},
+                headers={**headers, "host": host, "user-agent": "assay"},
+                extensions={"sni_hostname": name},
             ) as response,
         ):
             # What an endpoint says besides its status is nothing to us, and is not read.
             return response.status_code
-
-
-def _pinned(url: str, target: Target) -> str:
-    parts = urlsplit(url)
-    host = f"[{target.address}]" if ":" in target.address else target.address
-    return urlunsplit((parts.scheme, f"{host}:{target.port}", parts.path or "/", parts.query, ""))

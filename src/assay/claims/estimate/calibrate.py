@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from assay.claims.errors import CalibrationSettingError, ScoresError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate._scores import checked_labels, checked_level, checked_shares
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def bootstrap_auroc(
     scores, labels = _checked_pair(uncertainties, wrong)
     checked_level("level", level)
     if rounds < 1:
-        raise CalibrationSettingError(f"expected at least one round, got {rounds}")
+        raise ClaimsError.calibration_setting(f"expected at least one round, got {rounds}")
     generator = np.random.Generator(np.random.PCG64(seed))
     bad, good = scores[labels], scores[~labels]
     drawn_labels = np.repeat([True, False], [bad.size, good.size])
@@ -102,7 +102,7 @@ def reliability(uncertainties: "ArrayLike", wrong: "ArrayLike", *, bins: int = _
     scores = checked_shares(uncertainties)
     labels = checked_labels(wrong, scores.size)
     if bins < 1:
-        raise CalibrationSettingError(f"expected at least one bin, got {bins}")
+        raise ClaimsError.calibration_setting(f"expected at least one bin, got {bins}")
     places = np.minimum((scores * bins).astype(np.int64), bins - 1)
     counts = np.bincount(places, minlength=bins)
     said = np.bincount(places, weights=scores, minlength=bins)
@@ -191,7 +191,7 @@ def _checked_pair(uncertainties: "ArrayLike", wrong: "ArrayLike") -> "tuple[NDAr
     scores = checked_shares(uncertainties)
     labels = checked_labels(wrong, scores.size)
     if not 0 < int(labels.sum()) < labels.size:
-        raise ScoresError("expected answers of both kinds, right and wrong, got one kind only")
+        raise ClaimsError.scores("expected answers of both kinds, right and wrong, got one kind only")
     return scores, labels
 
 

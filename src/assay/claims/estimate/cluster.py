@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
 
-from assay.claims.errors import SampleError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate.equivalence import EquivalenceJudge, ExplainingJudge
 
 
@@ -113,7 +113,7 @@ class Grouping:
 def cluster_answers(question: str, answers: Sequence[str], judge: EquivalenceJudge) -> Clusters:
     """The clusters of a whole sample; answers that differ only in white space at their ends are identical."""
     if not answers:
-        raise SampleError("expected at least one answer, got none")
+        raise ClaimsError.sample("expected at least one answer, got none")
     grouping = Grouping(question, judge)
     for answer in answers:
         grouping.add(answer.strip())

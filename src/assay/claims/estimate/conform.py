@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from assay.claims.bundle import UncertaintyMethod
-from assay.claims.errors import CalibrationSettingError, ScoresError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate._beta import beta_quantile
 from assay.claims.estimate._scores import checked_level, checked_scores
 from assay.claims.estimate.estimate import Cost, Estimate, make_estimate
@@ -90,7 +90,7 @@ def calibrate_groups(
     """One threshold for each group (Mondrian): the promise holds within each of them."""
     array = checked_scores(scores)
     if len(groups) != array.size:
-        raise ScoresError(f"expected {array.size} groups, got {len(groups)}")
+        raise ClaimsError.scores(f"expected {array.size} groups, got {len(groups)}")
     places: dict[Hashable, list[int]] = {}
     for place, group in enumerate(groups):
         places.setdefault(group, []).append(place)
@@ -130,7 +130,9 @@ def raps_scores(
 
     rows = _checked_rows(probabilities)
     if not 0.0 <= penalty < inf or free < 0:
-        raise CalibrationSettingError(f"expected a penalty and a rank of 0 or more, got {penalty!r} and {free!r}")
+        raise ClaimsError.calibration_setting(
+            f"expected a penalty and a rank of 0 or more, got {penalty!r} and {free!r}"
+        )
     order = np.argsort(-rows, axis=1, kind="stable")
     sorted_rows = np.take_along_axis(rows, order, axis=1)
     masses = np.cumsum(sorted_rows, axis=1)
@@ -160,9 +162,9 @@ def control_risk(losses: "ArrayLike", settings: Sequence[float], alpha: float) -
     checked_level("alpha", alpha)
     rows = np.asarray(losses, dtype=np.float64)
     if rows.ndim != _TABLE or rows.shape[0] == 0 or rows.shape[1] != len(settings) or not np.isfinite(rows).all():
-        raise ScoresError(f"expected a row of {len(settings)} finite losses for each case, got {rows.shape}")
+        raise ClaimsError.scores(f"expected a row of {len(settings)} finite losses for each case, got {rows.shape}")
     if (np.diff(rows, axis=1) > _SLACK).any() or rows.min() < 0.0 or rows.max() > 1.0:
-        raise ScoresError("expected losses of 0 to 1 that never rise along a row, got others")
+        raise ClaimsError.scores("expected losses of 0 to 1 that never rise along a row, got others")
     n = rows.shape[0]
     bounds = (n * rows.mean(axis=0) + 1.0) / (n + 1)
     fitting = np.flatnonzero(bounds <= alpha)
@@ -175,7 +177,7 @@ def control_risk(losses: "ArrayLike", settings: Sequence[float], alpha: float) -
 def set_share(size: int, answers: int) -> float:
     """How much of all that is possible a set holds: 0 for one answer, 1 for all, and 1 for none, which says nothing."""
     if answers < 1 or not 0 <= size <= answers:
-        raise ScoresError(f"expected a set of 0 to {answers} answers, got {size}")
+        raise ClaimsError.scores(f"expected a set of 0 to {answers} answers, got {size}")
     if size == 0:
         return 1.0
     return (size - 1) / (answers - 1) if answers > 1 else 0.0
@@ -207,7 +209,7 @@ def _checked_jitter(jitter: "ArrayLike", count: int) -> "NDArray[np.float64]":
 
     shares = np.asarray(jitter, dtype=np.float64)
     if shares.shape != (count,) or not ((shares >= 0.0) & (shares <= 1.0)).all():
-        raise ScoresError(f"expected a number of 0 to 1 for each of {count} rows, got others")
+        raise ClaimsError.scores(f"expected a number of 0 to 1 for each of {count} rows, got others")
     return shares
 
 
@@ -216,5 +218,7 @@ def _checked_rows(probabilities: "ArrayLike") -> "NDArray[np.float64]":
 
     rows = np.asarray(probabilities, dtype=np.float64)
     if rows.ndim != _TABLE or rows.size == 0 or not np.isfinite(rows).all() or rows.min() < 0.0 or rows.max() > 1.0:
-        raise ScoresError(f"expected rows of probabilities, got the shape {rows.shape} or numbers outside of 0 to 1")
+        raise ClaimsError.scores(
+            f"expected rows of probabilities, got the shape {rows.shape} or numbers outside of 0 to 1"
+        )
     return rows

@@ -7,7 +7,7 @@ A heuristic: cheaper than semantic entropy, and nothing is guaranteed.
 from collections.abc import Sequence
 
 from assay.claims.bundle import UncertaintyMethod
-from assay.claims.errors import SampleError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate.cluster import cluster_answers
 from assay.claims.estimate.equivalence import EquivalenceJudge
 from assay.claims.estimate.estimate import Cost, Estimate, dissent_of, make_estimate
@@ -20,7 +20,7 @@ def pair_disagreement(sizes: Sequence[int]) -> float:
     """Which share of all pairs lies in different clusters."""
     k = sum(sizes)
     if k < _FEWEST:
-        raise SampleError(f"expected at least {_FEWEST} answers, got {k}")
+        raise ClaimsError.sample(f"expected at least {_FEWEST} answers, got {k}")
     together = sum(size * (size - 1) for size in sizes)
     return 1.0 - together / (k * (k - 1))
 
@@ -28,7 +28,7 @@ def pair_disagreement(sizes: Sequence[int]) -> float:
 def estimate_disagreement(question: str, answers: Sequence[str], judge: EquivalenceJudge) -> Estimate:
     """How much a model disagrees with itself; `answers` are one for each of `TEMPERATURES`, in any order."""
     if len(answers) != len(TEMPERATURES):
-        raise SampleError(f"expected {len(TEMPERATURES)} answers, one for each temperature, got {len(answers)}")
+        raise ClaimsError.sample(f"expected {len(TEMPERATURES)} answers, one for each temperature, got {len(answers)}")
     clusters = cluster_answers(question, answers, judge)
     value = pair_disagreement(clusters.sizes)
     return make_estimate(

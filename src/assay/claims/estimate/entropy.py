@@ -9,7 +9,7 @@ from enum import StrEnum
 from math import exp, isfinite, log
 
 from assay.claims.bundle import UncertaintyMethod
-from assay.claims.errors import SampleError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate.cluster import Clusters, Grouping, SampledAnswer
 from assay.claims.estimate.equivalence import EquivalenceJudge
 from assay.claims.estimate.estimate import Cost, Estimate, dissent_of, make_estimate
@@ -34,7 +34,7 @@ def normalised_entropy(sizes: Sequence[int], *, correction: Correction = Correct
     """The entropy of a partition over ln k, in [0, 1]."""
     k = sum(sizes)
     if k < _FEWEST:
-        raise SampleError(f"expected at least {_FEWEST} answers, got {k}")
+        raise ClaimsError.sample(f"expected at least {_FEWEST} answers, got {k}")
     # Sorted, so that the last bit does not depend on the order of the clusters.
     entropy = -sum(size / k * log(size / k) for size in sorted(sizes))
     if correction is Correction.MILLER_MADOW:
@@ -49,7 +49,7 @@ def likelihood_entropy(clusters: Clusters, answers: Sequence[SampledAnswer]) -> 
     Each different text counts once, with its likelihood, so that a text the model repeats is not counted twice.
     """
     if len(answers) < _FEWEST:
-        raise SampleError(f"expected at least {_FEWEST} answers, got {len(answers)}")
+        raise ClaimsError.sample(f"expected at least {_FEWEST} answers, got {len(answers)}")
     logprobs = [_logprob(answer) for answer in answers]
     highest = max(logprobs)
     masses = []
@@ -79,7 +79,7 @@ def estimate_entropy(
     miss scatter that would have come later. The estimate says so.
     """
     if stop_after is not None and stop_after < _FEWEST:
-        raise SampleError(f"expected to stop after {_FEWEST} answers or more, got {stop_after}")
+        raise ClaimsError.sample(f"expected to stop after {_FEWEST} answers or more, got {stop_after}")
     grouping = Grouping(question, judge)
     drawn: list[SampledAnswer] = []
     stopped = False
@@ -110,7 +110,7 @@ def _value(clusters: Clusters, drawn: Sequence[SampledAnswer], weighting: Weight
 
 def _logprob(answer: SampledAnswer) -> float:
     if answer.logprob is None or not isfinite(answer.logprob) or answer.logprob > 0.0:
-        raise SampleError(f"expected a log-probability of at most 0 for each answer, got {answer.logprob!r}")
+        raise ClaimsError.sample(f"expected a log-probability of at most 0 for each answer, got {answer.logprob!r}")
     return answer.logprob
 
 

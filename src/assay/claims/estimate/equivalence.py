@@ -40,7 +40,7 @@ _AFTER_NUMBER = re.compile(r"(?<=\d)( ?)([^\W\d_]{1,3})\b")
 
 
 class EquivalenceJudge(Protocol):
-    """Says whether, to a question, an answer follows from another; raises `JudgeUnavailableError` when it cannot.
+    """Decides if one answer to a question follows from another; raises `ClaimsError.judge_unavailable` if it cannot.
 
     Answers are the same for the same words. With `is_symmetric`, one direction stands for both.
     """

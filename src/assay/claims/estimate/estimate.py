@@ -8,7 +8,7 @@ from math import isfinite
 from msgspec import UNSET, Struct, UnsetType
 
 from assay.claims.bundle import Recommendation, UncertaintyMethod
-from assay.claims.errors import ScoresError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate._beta import clopper_pearson
 from assay.claims.policy import DEFER_SHARE, Thresholds
 from assay.claims.risk import recommend, recommend_share, strictest_recommendation
@@ -43,7 +43,9 @@ class Dissent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if not 0 <= self.outside < self.answers or not 0.0 <= self.low <= self.high <= 1.0:
-            raise ScoresError(f"expected fewer answers outside than there are, got {self.outside} of {self.answers}")
+            raise ClaimsError.scores(
+                f"expected fewer answers outside than there are, got {self.outside} of {self.answers}"
+            )
 
 
 class Estimate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,7 +67,7 @@ class Estimate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if not isfinite(self.value) or not 0.0 <= self.value <= 1.0:
-            raise ScoresError(f"expected an uncertainty of 0 to 1, got `{self.value!r}`")
+            raise ClaimsError.scores(f"expected an uncertainty of 0 to 1, got `{self.value!r}`")
 
 
 def make_estimate(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from assay.claims.errors import CalibrationSettingError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate._beta import binomial_cdf, clopper_pearson_upper
 from assay.claims.estimate._scores import checked_labels, checked_level, checked_shares
 from assay.claims.policy import Thresholds
@@ -95,21 +95,21 @@ def thresholds_of(fitted: FittedThreshold) -> Thresholds:
     Refused where no threshold holds: a policy cannot say that everything is deferred, and should not seem to.
     """
     if fitted.threshold is None:
-        raise CalibrationSettingError(f"expected a threshold that holds, got none from {fitted.n} cases")
+        raise ClaimsError.calibration_setting(f"expected a threshold that holds, got none from {fitted.n} cases")
     return Thresholds(explain_above=fitted.threshold, defer_above=fitted.threshold)
 
 
 def _checked_grid(grid: Sequence[float]) -> tuple[float, ...]:
     lines = tuple(grid)
     if not lines or list(lines) != sorted(set(lines)) or lines[0] < 0.0 or lines[-1] > 1.0:
-        raise CalibrationSettingError(f"expected a rising grid within 0 to 1, got {len(lines)} values")
+        raise ClaimsError.calibration_setting(f"expected a rising grid within 0 to 1, got {len(lines)} values")
     return lines
 
 
 def _places(lines: Sequence[float], starts: Sequence[float]) -> list[int]:
     """For each start the first line that is not below it."""
     if not starts or min(starts) < 0.0 or max(starts) > lines[-1]:
-        raise CalibrationSettingError(f"expected starts of 0 to {lines[-1]:g}, got {len(starts)} that are not")
+        raise ClaimsError.calibration_setting(f"expected starts of 0 to {lines[-1]:g}, got {len(starts)} that are not")
     return [bisect_left(lines, start) for start in starts]
 
 

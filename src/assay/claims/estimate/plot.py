@@ -11,7 +11,7 @@ from math import exp, lgamma, log
 
 from msgspec import Struct
 
-from assay.claims.errors import CalibrationSettingError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate.calibrate import CalibrationReport
 from assay.claims.estimate.conform import ConformalThreshold, render_threshold
 
@@ -92,7 +92,7 @@ def plot_risk_coverage(report: CalibrationReport) -> str:
 def plot_coverage(threshold: ConformalThreshold) -> str:
     """How likely which coverage is, over calibration samples of this size; refused where the set is everything."""
     if threshold.is_infinite:
-        raise CalibrationSettingError(f"expected a finite threshold, got none: {render_threshold(threshold)}")
+        raise ClaimsError.calibration_setting(f"expected a finite threshold, got none: {render_threshold(threshold)}")
     a, b = threshold.rank, threshold.n + 1 - threshold.rank
     low = max(0.0, threshold.coverage_low - 0.1)
     places = [low + (1.0 - low) * (step + 0.5) / _STEPS for step in range(_STEPS)]

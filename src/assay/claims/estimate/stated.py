@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from assay.claims.bundle import UncertaintyMethod
-from assay.claims.errors import SampleError, ScoresError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate._scores import checked_labels, checked_shares
 from assay.claims.estimate.estimate import Cost, Estimate, make_estimate
 
@@ -34,7 +34,7 @@ class Temperature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
     def __post_init__(self) -> None:
         if not (isfinite(self.t) and self.t > 0.0):
-            raise ScoresError(f"expected a temperature above 0, got {self.t!r}")
+            raise ClaimsError.scores(f"expected a temperature above 0, got {self.t!r}")
 
 
 class Platt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="platt"):
@@ -45,7 +45,7 @@ class Platt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="
 
     def __post_init__(self) -> None:
         if not max(abs(self.a), abs(self.b)) <= _STEEPEST:
-            raise ScoresError(f"expected numbers of at most {_STEEPEST:g}, got {self.a!r} and {self.b!r}")
+            raise ClaimsError.scores(f"expected numbers of at most {_STEEPEST:g}, got {self.a!r} and {self.b!r}")
 
 
 class Isotonic(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="isotonic"):
@@ -58,7 +58,7 @@ class Isotonic(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, ta
         is_whole = 0 < len(self.starts) == len(self.values)
         is_rising = all(low < high for low, high in pairwise(self.starts)) and list(self.values) == sorted(self.values)
         if not is_whole or not is_rising or not all(0.0 <= one <= 1.0 for one in (*self.starts, *self.values)):
-            raise ScoresError("expected as many values as starts, both rising and within 0 to 1")
+            raise ClaimsError.scores("expected as many values as starts, both rising and within 0 to 1")
 
 
 Calibrator = Temperature | Platt | Isotonic
@@ -67,7 +67,7 @@ Calibrator = Temperature | Platt | Isotonic
 def confidence_of(logprobs: Sequence[float]) -> float:
     """The geometric mean of the tokens' probabilities: long answers are not less sure for being long."""
     if not logprobs or not all(isfinite(one) and one <= 0.0 for one in logprobs):
-        raise SampleError(f"expected log-probabilities of at most 0, got {len(logprobs)} of which some are not")
+        raise ClaimsError.sample(f"expected log-probabilities of at most 0, got {len(logprobs)} of which some are not")
     return exp(sum(logprobs) / len(logprobs))
 
 
@@ -179,7 +179,7 @@ def _prepared(confidences: Sequence[float], correct: Sequence[bool]) -> tuple[An
 
     scores, labels = checked_shares(confidences), checked_labels(correct, len(confidences))
     if not 0 < int(labels.sum()) < len(labels):
-        raise ScoresError("expected answers of both kinds, right and wrong, got one kind only")
+        raise ClaimsError.scores("expected answers of both kinds, right and wrong, got one kind only")
     clipped = np.clip(scores, _EDGE, 1.0 - _EDGE)
     return np.log(clipped / (1.0 - clipped)), labels.astype(float)
 

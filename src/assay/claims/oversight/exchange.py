@@ -11,7 +11,7 @@ from math import isfinite
 
 from msgspec import Struct
 
-from assay.claims.errors import ScoresError
+from assay.claims.errors import ClaimsError
 
 ALARM_WEALTH = 100.0
 # The bettor changes between betting on high, on low and on no p-values once in a hundred scores.
@@ -73,5 +73,5 @@ def _p_value(seen: list[float], score: float, tie_break: float) -> float:
 
 def _checked(score: float) -> float:
     if not isfinite(score):
-        raise ScoresError(f"expected a finite score, got `{score!r}`")
+        raise ClaimsError.scores(f"expected a finite score, got `{score!r}`")
     return score

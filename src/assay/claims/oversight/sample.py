@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from assay.claims.errors import SampleError
+from assay.claims.errors import ClaimsError
 from assay.identity.risk import RiskTier
 from assay.kernel.canonical import canonical_digest, canonical_json
 from assay.kernel.digest import Digest, digest_of
@@ -33,7 +33,7 @@ class SamplePlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         shares = (*self.rates.values(), self.known_answers)
         if not all(0.0 <= one <= 1.0 for one in shares):
-            raise SampleError(f"expected shares of 0 to 1, got {', '.join(f'{one:g}' for one in shares)}")
+            raise ClaimsError.sample(f"expected shares of 0 to 1, got {', '.join(f'{one:g}' for one in shares)}")
 
 
 class DrawnOutput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,7 +47,7 @@ class DrawnOutput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 def commit_seed(seed: bytes) -> Digest:
     """What is published in advance; the seed itself stays secret until the plan ends."""
     if len(seed) != _SEED_BYTES:
-        raise SampleError(f"expected a seed of {_SEED_BYTES} bytes, got {len(seed)}")
+        raise ClaimsError.sample(f"expected a seed of {_SEED_BYTES} bytes, got {len(seed)}")
     return digest_of(b"assay.sample\0" + seed)
 
 
@@ -69,10 +69,12 @@ def is_known_answer(plan: SamplePlan, seed: bytes, ticket: str) -> bool:
 def verify_sample(plan: SamplePlan, seed: bytes, outputs: Iterable[DrawnOutput]) -> None:
     """Raise unless exactly the outputs that the committed seed draws were sent to review."""
     if commit_seed(seed) != plan.seed_hash:
-        raise SampleError(f"expected the seed of {plan.seed_hash}, got that of {commit_seed(seed)}")
+        raise ClaimsError.sample(f"expected the seed of {plan.seed_hash}, got that of {commit_seed(seed)}")
     wrong = [one.bundle_hash for one in outputs if is_drawn(plan, seed, one.bundle_hash, one.tier) is not one.was_drawn]
     if wrong:
-        raise SampleError(f"expected the sample that the seed draws, got another for {len(wrong)}, first `{wrong[0]}`")
+        raise ClaimsError.sample(
+            f"expected the sample that the seed draws, got another for {len(wrong)}, first `{wrong[0]}`"
+        )
 
 
 def render_labels(reviewed: Iterable[tuple[float, bool]]) -> str:

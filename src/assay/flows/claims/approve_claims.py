@@ -18,7 +18,7 @@ from assay.flows.claims.claims_ticket import bundle_about
 from assay.flows.claims.decide_claims import FINAL, GatedClaims, decide_claims, record_decision
 from assay.flows.claims.show_claims import keep_back
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.claims import ApproverRefusedError, SupersededBundleError
+from assay.flows.errors.claims import ClaimsFlowError
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
 from assay.identity.problem import NAME_FORM
@@ -64,7 +64,7 @@ def require_approver(unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) -
     if wanted is None:
         return
     if unit.claims.find_successor(ticket.tenant_id, wanted) is not None:
-        raise SupersededBundleError(f"expected a bundle that no other was put in place of, got `{wanted}`")
+        raise ClaimsFlowError.superseded(f"expected a bundle that no other was put in place of, got `{wanted}`")
     if ticket.kind is not TicketKind.APPROVAL or answer.choice in ticket.rejecting:
         return
     _require_named(unit, ticket, answer, wanted)
@@ -97,7 +97,7 @@ def _require_named(unit: Unit, ticket: Ticket, answer: Answer, wanted: Digest) -
     asked = (one for told in asked_of(unit, ticket.tenant_id, wanted) for one in told.tickets)
     role = next((one.role for one in asked if one.ticket_id == ticket.id), None)
     if role is not None and NAME_FORM.fullmatch(role) is None and answer.by != role:
-        raise ApproverRefusedError(f"expected the approval of `{role}`, got one by `{answer.by}`")
+        raise ClaimsFlowError.approver_refused(f"expected the approval of `{role}`, got one by `{answer.by}`")
 
 
 def _require_four_eyes(unit: Unit, ticket: Ticket, answer: Answer, wanted: Digest) -> None:
@@ -107,7 +107,9 @@ def _require_four_eyes(unit: Unit, ticket: Ticket, answer: Answer, wanted: Diges
     for told in asked_of(unit, ticket.tenant_id, wanted):
         for one in (one for one in told.tickets if one.role is not None and one.ticket_id != ticket.id):
             if any(given.by == answer.by for given in unit.review.answers(ticket.tenant_id, one.ticket_id)):
-                raise ApproverRefusedError(f"`{answer.by}` has answered as {one.role}, expected another person")
+                raise ClaimsFlowError.approver_refused(
+                    f"`{answer.by}` has answered as {one.role}, expected another person"
+                )
 
 
 def _denied_by(settlement: Settlement) -> Gate:

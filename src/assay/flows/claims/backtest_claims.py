@@ -25,7 +25,7 @@ from assay.claims.backtest import (
 )
 from assay.claims.bundle import ClaimBundle, GateName, is_full_hash
 from assay.claims.finding import Finding, FindingCode
-from assay.claims.gate import GateFacts, GateRules
+from assay.claims.gate import CURRENT_RULES, GateFacts, GateRules
 from assay.claims.policy import ClaimsPolicy, policy_hash
 from assay.facts.claims import BundleContext, ClaimsDecided, DecisionFacts
 from assay.flows.claims.calibrate import LabelledCase, parse_lines
@@ -101,7 +101,7 @@ def _backtest(unit: Unit, tools: Tools, tenant_id: TenantId, request: BacktestPo
             values.extend(claim.uncertainty.value for claim in case.bundle.claims)
             is_same = case.outcome.policy_hash == wanted
             same += is_same
-            yield redecide(case, policy, rules=None if is_same else GateRules.SECOND)
+            yield redecide(case, policy, rules=None if is_same else CURRENT_RULES)
 
     found = summarise(rows())
     alphas: tuple[AlphaCost, ...] = ()
@@ -195,6 +195,7 @@ def _known_then(case: RecordedCase, known: DecisionFacts) -> RecordedCase:
         approvals_due_at=known.approvals_due_at or None,
         resumptions=known.resumptions or (),
         erased=frozenset(known.erased or ()),
+        mandate=known.mandate or None,
         rules=GateRules(known.rules),
     )
     return dataclasses.replace(case, facts=facts, threat=known.threat or None)

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from assay.claims.bundle import UncertaintyMethod
-from assay.claims.errors import ScoresError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate.calibrate import CalibrationReport, make_report
 from assay.claims.estimate.conform import (
     ConformalThreshold,
@@ -34,7 +34,7 @@ from assay.claims.estimate.stated import Calibrator, calibrated, fit_isotonic, f
 from assay.claims.policy import DEFAULT_POLICY, ClaimsPolicy, MethodThresholds, policy_hash
 from assay.claims.render_policy import render_policy
 from assay.flows.claims.policies import read_draft
-from assay.flows.errors.claims import CalibrationLineError
+from assay.flows.errors.claims import ClaimsFlowError
 from assay.flows.request import Content, Option, Request
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
@@ -118,9 +118,9 @@ def parse_lines(text: str) -> list[Any]:
         try:
             found.append(parse_json(line.encode()))
         except JsonError as error:
-            raise CalibrationLineError(f"line {number}: expected JSON, got: {error}") from error
+            raise ClaimsFlowError.calibration_line(f"line {number}: expected JSON, got: {error}") from error
     if not found:
-        raise ScoresError("expected cases, got none")
+        raise ClaimsError.scores("expected cases, got none")
     return found
 
 
@@ -267,7 +267,7 @@ def plot_calibration(tools: Tools | None, caller: Caller, request: PlotCalibrati
     """
     report = _report(request.cases)
     if report is None:
-        raise ScoresError("expected cases of which some are wrong and some are not, got only one kind")
+        raise ClaimsError.scores("expected cases of which some are wrong and some are not, got only one kind")
     return Content(body=_PLOTS[request.kind](report).encode(), media_type=_SVG, filename=f"{request.kind}.svg")
 
 
@@ -294,7 +294,7 @@ def fit_calibrator(
     """
     known, fresh = cases[::2], cases[1::2]
     if not fresh:
-        raise ScoresError(f"expected cases for a calibrator and for a threshold, got {len(cases)}")
+        raise ClaimsError.scores(f"expected cases for a calibrator and for a threshold, got {len(cases)}")
     made = _FITS[name]([1.0 - one.uncertainty for one in known], [not one.wrong for one in known])
     told = tuple(
         replace(one, uncertainty=min(max(1.0 - calibrated(made, 1.0 - one.uncertainty), 0.0), 1.0)) for one in fresh
@@ -369,10 +369,12 @@ def _scored(cases: tuple[AnswerCase, ...], score: ConformalScore) -> "NDArray[np
 
 def _require_even(rows: Sequence[tuple[float, ...]]) -> None:
     if len({len(row) for row in rows}) != 1:
-        raise ScoresError("expected as many numbers in each case, got more in some")
+        raise ClaimsError.scores("expected as many numbers in each case, got more in some")
 
 
 def _right(case: AnswerCase) -> int:
     if case.right is None or not 0 <= case.right < len(case.probabilities):
-        raise ScoresError(f"expected `right` to be a place of {len(case.probabilities)} answers, got {case.right}")
+        raise ClaimsError.scores(
+            f"expected `right` to be a place of {len(case.probabilities)} answers, got {case.right}"
+        )
     return case.right

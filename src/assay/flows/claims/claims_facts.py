@@ -32,8 +32,9 @@ from assay.flows.claims.claims_rows import (
 from assay.flows.claims.claims_ticket import bundle_about
 from assay.flows.claims.output_claims import cited_clauses
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.claims import EvidenceSizeError
+from assay.flows.errors.claims import ClaimsFlowError
 from assay.flows.known import get_principal, get_ticket
+from assay.flows.permits.cover import find_cover
 from assay.flows.registry.switch_facts import load_switch
 from assay.flows.review.check_answer import desk_key_ring, verified_answers
 from assay.flows.tools import Tools
@@ -44,6 +45,7 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.key import KeyRing
+from assay.permits.mandate import MandateId
 from assay.ports.claims_store import ReceivedBundle, RecordedDecision
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
@@ -69,7 +71,8 @@ class Standing:
     """What may change between looking and recording: if any of it did, the decision is made again.
 
     `deferrals` are the policies and findings about which a reviewer is being asked. `has_turn` says that the bundle
-    was counted in its agent's rate before, `has_room` that it may be counted now.
+    was counted in its agent's rate before, `has_room` that it may be counted now. `mandate` covers its call, where
+    nobody was asked to approve it yet.
     """
 
     policy: ClaimsPolicy
@@ -83,6 +86,7 @@ class Standing:
     is_superseded: bool
     has_turn: bool
     has_room: bool
+    mandate: MandateId | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +159,7 @@ def load_new_case(
         is_superseded=False,
         has_turn=False,
         has_room=turns.recent < policy.rate.bundles,
+        mandate=find_cover(unit, tenant_id, row, bundle, context.tool_arguments, policy.approvals, at=at),
     )
     facts = _facts(unit, tools, tenant_id, row, bundle, context, standing, turns, contents=contents, at=at)
     return Case(row=row, bundle=bundle, context=context, standing=standing, facts=facts, turns=turns)
@@ -168,6 +173,7 @@ def is_case_current(unit: Unit, case: Case, submitter: Principal, *, at: Instant
         and active_policy(unit, tenant_id) == standing.policy
         and ceiling_of(unit, submitter, at) == standing.ceiling
         and _turns(unit, tenant_id, case.row, standing.policy, at) == case.turns
+        and _cover(unit, tenant_id, case.row, standing.policy.approvals, at) == standing.mandate
     )
 
 
@@ -203,6 +209,7 @@ def _facts(
         approvals_due_at=standing.due_at,
         resumptions=standing.resumptions,
         asked_by=context.asked_by or None,
+        mandate=standing.mandate,
         passages=context.passages or {},
         seen=cited_clauses(bundle) if row.submitted_by == own_agent(tools) else frozenset(),
         approvers=count_approvers(
@@ -229,6 +236,7 @@ def load_standing(
     for told in decisions:
         tickets = (get_ticket(unit, tenant_id, one.ticket_id) for one in told.tickets)
         asked += [(ticket, verified_answers(unit, ticket, ring), told) for ticket in tickets]
+    is_asked = any(ticket.kind is TicketKind.APPROVAL for ticket, _, _ in asked)
     settled = {ticket.id: unit.review.find_settlement(tenant_id, ticket.id) is not None for ticket, _, _ in asked}
     standing = Standing(
         policy=policy,
@@ -258,8 +266,18 @@ def load_standing(
         is_superseded=unit.claims.find_successor(tenant_id, row.bundle_hash) is not None,
         has_turn=any(told.turn is not UNSET for told in decisions),
         has_room=turns.recent < policy.rate.bundles,
+        mandate=None if is_asked else _cover(unit, tenant_id, row, policy.approvals, at),
     )
     return standing, turns, rows
+
+
+def _cover(
+    unit: Unit, tenant_id: TenantId, row: ReceivedBundle, policy: ApprovalPolicy, at: Instant
+) -> MandateId | None:
+    arguments = msgspec.json.decode(row.context, type=BundleContext).tool_arguments
+    if len(arguments) != 1:
+        return None
+    return find_cover(unit, tenant_id, row, parse_bundle(row.text), arguments, policy, at=at)
 
 
 def asked_of(unit: Unit, tenant_id: TenantId, wanted: Digest) -> tuple[ClaimsDecided, ...]:
@@ -420,7 +438,9 @@ def _evidence(
     sizes, erased = unit.claims.evidence_states(tenant_id, tuple(sorted(hashes))) if hashes else ({}, frozenset())
     wanted = {hashed: size for hashed, size in sizes.items() if is_full_hash(hashed)}
     if sum(wanted.values()) > MOST_EVIDENCE:
-        raise EvidenceSizeError(f"expected at most {MOST_EVIDENCE} bytes of evidence, got {sum(wanted.values())}")
+        raise ClaimsFlowError.evidence_size(
+            f"expected at most {MOST_EVIDENCE} bytes of evidence, got {sum(wanted.values())}"
+        )
     contents = {**given, **(unit.claims.contents(tenant_id, tuple(wanted)) if wanted else {})}
     for hashed, content in contents.items():
         if sha256(content).hexdigest() != hashed:

@@ -13,7 +13,7 @@ from assay.claims.passage import Passage
 from assay.claims.policy import ApprovalNeed, ApprovalPolicy
 from assay.claims.risk import highest_tier
 from assay.facts.claims import CLAIMS_SERVICE
-from assay.flows.errors.claims import UnknownApproverError
+from assay.flows.errors.claims import ClaimsFlowError
 from assay.flows.review.open_review import draft_ticket
 from assay.flows.review.shown_text import escape_unseen
 from assay.flows.tools import Tools
@@ -59,7 +59,7 @@ def approvers_of(unit: Unit, tenant_id: TenantId, name: str) -> tuple[str, ...]:
         named = unit.identity.find_principal(tenant_id, parse_principal_id(name))
     except Error as error:
         told = f"expected required_approvals to be roles or principals, got `{shortened(name)}`"
-        raise UnknownApproverError(told) from error
+        raise ClaimsFlowError.approver(told) from error
     # A person who is not known here, or holds no role, is asked all the same: then nobody can answer, and time denies.
     return named.roles if named is not None and named.roles else (BuiltInRole.REVIEWER,)
 

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from assay.claims.bundle import ClaimBundle, Decision, GateName
 from assay.claims.decide import Outcome, decided_bundle, gate_bundles, refused_outcome, run_gates
-from assay.claims.errors import JudgeUnavailableError
+from assay.claims.errors import ClaimsError
 from assay.claims.finding import Finding, FindingCode
-from assay.claims.gate import Gate, GateAnswer, GateFacts, find_approvals, standard_gates
-from assay.claims.guardian import Guardian, Suspect, ThreatReport
+from assay.claims.gate import Gate, GateAnswer, GateFacts, find_approvals, is_mandated, standard_gates
+from assay.claims.guardian import Guardian, Suspect, ThreatReport, worst_report
 from assay.claims.policy import ClaimsPolicy
 from assay.facts.claims import (
     CLAIMS_SERVICE,
@@ -27,7 +27,8 @@ from assay.facts.claims import (
 )
 from assay.flows.claims.claims_facts import Case, Recorded, load_case, load_standing
 from assay.flows.claims.claims_ticket import approvers_of, draft_approval, draft_deferral, is_showable
-from assay.flows.errors.claims import GatesBusyError, SupersededBundleError
+from assay.flows.errors.claims import ClaimsFlowError
+from assay.flows.permits.cover import use_mandate
 from assay.flows.review.open_review import open_review_in
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest
@@ -85,7 +86,7 @@ def decide_claims(
         recorded = _recorded(tools, tenant_id, case, outcome, reports)
         if recorded is not None:
             return told_of(case, recorded, is_new=True)
-    raise GatesBusyError(f"expected `{wanted}` to stand still while it was decided, got a change {TRIES} times")
+    raise ClaimsFlowError.busy(f"expected `{wanted}` to stand still while it was decided, got a change {TRIES} times")
 
 
 def recorded_claims(
@@ -160,7 +161,7 @@ def _look(
 
 def _require_current(case: Case) -> None:
     if case.standing.is_superseded:
-        raise SupersededBundleError(
+        raise ClaimsFlowError.superseded(
             f"expected a bundle that no other was put in place of, got `{case.row.bundle_hash}`"
         )
 
@@ -187,7 +188,7 @@ def _gates(tools: Tools, case: Case, noted: list[ThreatReport]) -> tuple[tuple[G
         return gates
 
     def unavailable(_bundle: ClaimBundle, _facts: GateFacts, _policy: ClaimsPolicy) -> GateAnswer:
-        raise JudgeUnavailableError(problem)
+        raise ClaimsError.judge_unavailable(problem)
 
     return tuple((name, unavailable if name is GateName.UNCERTAINTY else gate) for name, gate in gates)
 
@@ -234,7 +235,12 @@ def record_outcome(
     *,
     last_turn: int,
 ) -> Recorded:
-    """Record the outcome of a case with its tickets; `last_turn` is the position of the agent's latest turn."""
+    """Record the outcome of a case with its tickets; `last_turn` is the position of the agent's latest turn.
+
+    A mandate that the outcome rests on is used up in the same commit.
+    """
+    if outcome.decision is Decision.PUBLISH and is_mandated(case.bundle, case.facts, case.standing.policy):
+        use_mandate(unit, tenant_id, case.row, case.bundle, case.facts)
     return record_decision(
         unit,
         tenant_id,
@@ -244,11 +250,13 @@ def record_outcome(
         tickets=tuple(_tickets(unit, tools, tenant_id, case, outcome)),
         approvals=_used(case, outcome),
         turn=_turn(case, last_turn),
-        facts=facts_on_record(case.bundle, case.facts, reports),
+        facts=facts_on_record(case.bundle, case.facts, reports, case.standing.policy),
     )
 
 
-def facts_on_record(bundle: ClaimBundle, facts: GateFacts, reports: Sequence[ThreatReport]) -> DecisionFacts:
+def facts_on_record(
+    bundle: ClaimBundle, facts: GateFacts, reports: Sequence[ThreatReport], policy: ClaimsPolicy
+) -> DecisionFacts:
     """What has to be on record for the decision to be made again; what is none is left out."""
     held = sorted(
         {
@@ -259,7 +267,7 @@ def facts_on_record(bundle: ClaimBundle, facts: GateFacts, reports: Sequence[Thr
             and (pointer.source in facts.contents or f"{pointer.source}#{pointer.evidence_hash}" in facts.contents)
         }
     )
-    worst = max(reports, key=lambda one: one.score, default=None)
+    worst = worst_report(reports, policy.threat_above)
     return DecisionFacts(
         rules=facts.rules,
         risk_ceiling=facts.risk_ceiling,
@@ -272,6 +280,7 @@ def facts_on_record(bundle: ClaimBundle, facts: GateFacts, reports: Sequence[Thr
         approvals_due_at=facts.approvals_due_at or UNSET,
         resumptions=facts.resumptions or UNSET,
         threat=UNSET if worst is None else _bounded(worst),
+        mandate=facts.mandate or UNSET,
     )
 
 

@@ -15,14 +15,14 @@ import msgspec
 from msgspec import Meta
 
 from assay.claims.bundle import UncertaintyMethod
-from assay.claims.errors import CalibrationSettingError, SampleError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate.cluster import SampledAnswer
 from assay.claims.estimate.disagree import TEMPERATURES, estimate_disagreement
 from assay.claims.estimate.entropy import GATING_ANSWERS, Correction, Weighting, estimate_entropy
 from assay.claims.estimate.equivalence import EquivalenceJudge
 from assay.claims.estimate.estimate import Estimate
 from assay.claims.estimate.stated import Calibrator, estimate_stated
-from assay.flows.errors.claims import EstimateBudgetError, NoEstimatorError
+from assay.flows.errors.claims import ClaimsFlowError
 from assay.flows.request import Option, Request
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
@@ -74,7 +74,7 @@ def _parse_calibrator(text: str) -> object:
     try:
         found = msgspec.json.decode(text)
     except msgspec.MsgspecError as error:
-        raise CalibrationSettingError(f"expected a calibrator, got: {error}") from error
+        raise ClaimsError.calibration_setting(f"expected a calibrator, got: {error}") from error
     return found["calibrator"] if isinstance(found, dict) and "calibrator" in found else found
 
 
@@ -107,7 +107,7 @@ def estimate(tools: Tools, caller: Caller, request: EstimateQuestion) -> Estimat
     The model is `[models.general]`, the judge `[claims] judge`. The answers count against the tenant's budget.
     """
     if tools.estimator is None:
-        raise NoEstimatorError("expected a model under `[models.general]`, got none")
+        raise ClaimsFlowError.no_estimator("expected a model under `[models.general]`, got none")
     sampling = Sampling(
         answers=request.answers,
         stop_after=request.stop_after,
@@ -175,7 +175,7 @@ class ModelEstimator:
         spent = spent if day == at.date() else 0
         if spent + answers > self._per_day:
             told = f"expected at most {self._per_day} answers of the model for `{tenant_id}` today"
-            raise EstimateBudgetError(
+            raise ClaimsFlowError.estimate_budget(
                 f"{told}, got {spent} and {answers} more: raise `claims.answers_per_day`, or wait"
             )
         self._spent[tenant_id] = (at.date(), spent + answers)
@@ -216,7 +216,7 @@ def estimate_uncertainty(
     if method is UncertaintyMethod.CONFIDENCE_SCORE:
         greedy = _one(model, question, sampling, 0.0, sampling.seed)
         return estimate_stated([token.logprob for token in greedy.tokens], calibrator)
-    raise SampleError(f"expected a method that draws answers, got `{method}`")
+    raise ClaimsError.sample(f"expected a method that draws answers, got `{method}`")
 
 
 def _drawn(model: Model, question: str, sampling: Sampling) -> Iterator[SampledAnswer]:

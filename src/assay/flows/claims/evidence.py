@@ -20,7 +20,7 @@ from assay.claims.problem import ClaimProblem, ClaimProblemCode
 from assay.claims.support import check_passage
 from assay.facts.claims import evidence_entry
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.claims import EvidenceErasedError, EvidenceSizeError
+from assay.flows.errors.claims import ClaimsFlowError
 from assay.flows.identity.authenticate import confirm, require_credential
 from assay.flows.request import SEE_ALL, Content, Document, Done, Option, Request
 from assay.flows.tools import Tools
@@ -142,7 +142,7 @@ def evidence_content(tools: Tools, caller: Caller, request: ReadEvidence) -> Con
     """Return the content of evidence, compared with its hash."""
     held = _get_visible(tools, caller, request.evidence_hash)
     if held.content is None:
-        raise EvidenceErasedError(f"expected evidence that is held, got {held.sha256}, which was erased")
+        raise ClaimsFlowError.evidence_erased(f"expected evidence that is held, got {held.sha256}, which was erased")
     if sha256(held.content).hexdigest() != held.sha256:
         raise DamagedRecordError(f"expected content with the hash {held.sha256}, got another")
     return Content(
@@ -206,7 +206,7 @@ def store_contents(
 
 def require_size(content: bytes) -> None:
     if len(content) > LARGEST_EVIDENCE:
-        raise EvidenceSizeError(f"expected at most {LARGEST_EVIDENCE} bytes, got {len(content)}")
+        raise ClaimsFlowError.evidence_size(f"expected at most {LARGEST_EVIDENCE} bytes, got {len(content)}")
 
 
 def _get_visible(tools: Tools, caller: Caller, hashed: str) -> HeldEvidence:
@@ -221,7 +221,7 @@ def _find_stored(unit: Unit, tenant_id: TenantId, hashed: str) -> HeldEvidence |
     """Content that was erased is not stored again."""
     known = unit.claims.find_evidence(tenant_id, hashed)
     if known is not None and known.content is None:
-        raise EvidenceErasedError(f"expected evidence that may be kept, got {hashed}, which was erased")
+        raise ClaimsFlowError.evidence_erased(f"expected evidence that may be kept, got {hashed}, which was erased")
     return known
 
 

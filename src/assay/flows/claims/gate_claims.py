@@ -37,13 +37,7 @@ from assay.flows.claims.decide_claims import (
 from assay.flows.claims.evidence import check_contents, store_contents
 from assay.flows.claims.show_claims import keep_back, require_party, show_claims
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.claims import (
-    GatesBusyError,
-    NotOriginError,
-    NotResumableError,
-    ReceivedOtherwiseError,
-    ThreadNameError,
-)
+from assay.flows.errors.claims import ClaimsFlowError
 from assay.flows.identity.authenticate import confirm, require_credential
 from assay.flows.request import (
     BulkLine,
@@ -232,7 +226,9 @@ def gate_document(
         done = _decide(tools, caller, taken, asked)
         if done is not None:
             return done
-    raise GatesBusyError(f"expected the facts of `{row.bundle_hash}` to stay the same, got a change {TRIES} times")
+    raise ClaimsFlowError.busy(
+        f"expected the facts of `{row.bundle_hash}` to stay the same, got a change {TRIES} times"
+    )
 
 
 def _gate_line(tools: Tools, caller: Caller, number: int, line: bytes) -> BulkLine:
@@ -327,15 +323,15 @@ def _require_same(unit: Unit, tenant_id: TenantId, row: ReceivedBundle, bundle: 
     if given.tool_arguments != kept.tool_arguments:
         expected, got = arguments_hash(kept.tool_arguments), arguments_hash(given.tool_arguments)
         told = f"expected the tool arguments {expected} that came with it, got {got}"
-        raise ReceivedOtherwiseError(f"{told}: another call is another bundle")
+        raise ClaimsFlowError.received_otherwise(f"{told}: another call is another bundle")
     # The bundle as this node renders it is without its quotes: it may come back so.
     if given.passages is not UNSET and given.passages != kept.passages:
         told = "expected the quotes that came with it, got others"
-        raise ReceivedOtherwiseError(f"{told}: put a bundle with an id of its own in its place")
+        raise ClaimsFlowError.received_otherwise(f"{told}: put a bundle with an id of its own in its place")
     more = sorted({*bundle.required_approvals} - {*parse_bundle(known.text).required_approvals})
     if more:
         told = f"expected the required_approvals that it came with, got `{shortened(more[0])}` besides"
-        raise ReceivedOtherwiseError(f"{told}: put a bundle that names more people in its place")
+        raise ClaimsFlowError.received_otherwise(f"{told}: put a bundle that names more people in its place")
 
 
 def _withdraw(unit: Unit, caller: Caller, wanted: Digest, bundle: ClaimBundle) -> None:
@@ -362,9 +358,13 @@ def _require_resumable(unit: Unit, row: ReceivedBundle, principal: Principal) ->
         raise NotFoundError(f"`{principal.id}` has sent no bundle `{row.resumes}`")
     decisions = asked_of(unit, principal.tenant_id, earlier.bundle_hash)
     if decisions and decisions[-1].outcome.decision in FINAL:
-        raise NotResumableError(f"expected a bundle that waits, got one of decision {decisions[-1].outcome.decision}")
+        raise ClaimsFlowError.not_resumable(
+            f"expected a bundle that waits, got one of decision {decisions[-1].outcome.decision}"
+        )
     if unit.claims.find_successor(principal.tenant_id, earlier.bundle_hash) is not None:
-        raise NotResumableError(f"expected a bundle without a successor, got `{earlier.bundle_hash}`, which has one")
+        raise ClaimsFlowError.not_resumable(
+            f"expected a bundle without a successor, got `{earlier.bundle_hash}`, which has one"
+        )
 
 
 def _estimated(tools: Tools, caller: Caller, case: Case, questions: Mapping[str, str]) -> BundleContext:
@@ -415,13 +415,13 @@ def _made(found: object) -> Estimate:
 
 def _checked_thread(thread: str | None) -> str | None:
     if thread is not None and not (1 <= len(thread) <= _LONGEST_THREAD and thread.isprintable()):
-        raise ThreadNameError(f"expected a thread of 1 to {_LONGEST_THREAD} printable characters")
+        raise ClaimsFlowError.thread(f"expected a thread of 1 to {_LONGEST_THREAD} printable characters")
     return thread
 
 
-def _not_origin(tools: Tools, caller: Caller, bundle: ClaimBundle) -> NotOriginError:
+def _not_origin(tools: Tools, caller: Caller, bundle: ClaimBundle) -> Error:
     told = f"expected origin_agent `{caller.principal.id}`, got `{shortened(bundle.origin_agent)}`"
-    error = NotOriginError(told)
+    error = ClaimsFlowError.origin(told)
     _log_refusal(tools, caller, bundle_hash(bundle), error)
     return error
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from assay.claims.bundle import ClaimBundle
 from assay.claims.decide import Outcome
 from assay.claims.decide import gate_document as decide_document
-from assay.claims.errors import BundleError, PolicySignatureError
+from assay.claims.errors import BundleError, ClaimsError
 from assay.claims.gate import GateFacts, standard_gates
 from assay.claims.guardian import BuiltInGuardian
 from assay.claims.parse_bundle import check_bundle
@@ -26,7 +26,7 @@ from assay.flows.claims.claims_facts import active_policy, count_approvers, find
 from assay.flows.claims.claims_rows import find_active_policy, read_claims_policy
 from assay.flows.claims.gate_claims import parse_object
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.claims import PolicyReleasedError
+from assay.flows.errors.claims import ClaimsFlowError
 from assay.flows.identity.authenticate import confirm
 from assay.flows.identity.duties import ReleasePolicy, amend_power_in
 from assay.flows.ledger.own_keys import own_key_ring_in
@@ -288,7 +288,9 @@ def _require_trusted(unit: Unit, tools: Tools, signed: SignedPolicy, at: Instant
     if key_id in tools.anchors.all_key_ids:
         return
     if own_key_ring_in(unit, tools.founder).find(key_id, at, purpose=KeyPurpose.REVIEW) is None:
-        raise PolicySignatureError(f"expected a signature by a trust anchor or this node's review key, got {key_id}")
+        raise ClaimsError.policy_signature(
+            f"expected a signature by a trust anchor or this node's review key, got {key_id}"
+        )
 
 
 def _signature(tools: Tools, signed: SignedPolicy) -> tuple[KeyId, str]:
@@ -304,14 +306,14 @@ def _is_named(one: ReleasedClaimsPolicy, policy: ClaimsPolicy) -> bool:
 
 def _again(known: ReleasedClaimsPolicy, signed: SignedPolicy, active: ReleasedClaimsPolicy | None) -> PolicyRelease:
     if known.document != signed.document:
-        raise PolicyReleasedError(
+        raise ClaimsFlowError.policy_released(
             f"version `{known.version}` of `{known.policy_id}` was released as {known.policy_hash},"
             " a change needs another"
         )
     if active != known:
         # A version comes into force once; to return to it, it is released under a version of its own.
         now = "none" if active is None else f"version `{active.version}` of `{active.policy_id}`"
-        raise PolicyReleasedError(
+        raise ClaimsFlowError.policy_released(
             f"version `{known.version}` of `{known.policy_id}` was released before, and {now} is in force:"
             " to go back, release it under another version"
         )

@@ -45,10 +45,13 @@ from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.ports.claims_store import ReceivedBundle, RecordedDecision
+from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.review.sight import is_blind
 
 _TEAMS = (BuiltInRole.OPS_TEAM, BuiltInRole.SECURITY_TEAM)
+# More bundles under one id than a guard makes; beyond this a missing row is left to the audit.
+_MOST_UNDER_AN_ID = 100
 _WAITING = (Decision.DEFER.value, Decision.ESCALATE.value)
 
 
@@ -258,6 +261,8 @@ def _list(
     """One line more than the page has, where there are as many; filtered by the decision that the caller may see."""
     # A later decision that is not shown yet must not be told by the filter either: both that wait are read.
     among = _WAITING if request.decision in _WAITING else (request.decision,) if request.decision else ()
+    if request.bundle_id is not None:
+        _require_rows(unit, caller.tenant_id, request.bundle_id)
     found: list[ListedClaims] = []
     while len(found) <= request.limit:
         rows = unit.pages.bundles(
@@ -276,6 +281,14 @@ def _list(
             break
         before = rows[-1].sequence_number
     return found[: request.limit + 1]
+
+
+def _require_rows(unit: Unit, tenant_id: TenantId, bundle_id: str) -> None:
+    """A guard sends a bundle again where the list has none: an entry of the ledger without its row is damage."""
+    rows = unit.pages.bundles(tenant_id, bundle_id=bundle_id, limit=_MOST_UNDER_AN_ID)
+    missing = sorted({*unit.claims.logged_under(tenant_id, bundle_id)} - {row.sequence_number for row in rows})
+    if missing and len(rows) < _MOST_UNDER_AN_ID:
+        raise DamagedRecordError(f"expected the bundles of entries {missing} under `{bundle_id}`, got none")
 
 
 def _latest(unit: Unit, caller: Caller, rows: Sequence[ReceivedBundle]) -> list[RecordedDecision]:

@@ -37,8 +37,9 @@ from assay.flows.tools import Tools
 from assay.flows.truth.states import map_truth, show_truth
 from assay.flows.verdicts.read_verdicts import Decided, show_verdict
 from assay.kernel.conformance import Fetched
+from assay.kernel.errors import JsonError
 from assay.kernel.ids import TenantId
-from assay.kernel.json_text import JsonValue
+from assay.kernel.json_text import BODY_DEPTH, JsonValue, Limits, parse_json
 from assay.ports.delivery_store import RecordedRule
 from assay.ports.ids import Entropy
 from assay.ports.service_client import ServiceClient
@@ -218,9 +219,9 @@ _LOOKS: MappingProxyType[str, Callable[[Tools, TenantId, Question], Reply]] = Ma
 BUILT_IN = tuple(_LOOKS)
 
 
-def answered_here(tools: Tools, queries: QueryRegistry) -> QueryRegistry:
-    """The kinds of question for which this node has an answerer: nobody is promised an answer that nobody gives."""
-    known = {*BUILT_IN, *tools.delivery.answerers}
+def answered_here(tools: Tools, tenant_id: TenantId, queries: QueryRegistry) -> QueryRegistry:
+    """The kinds of question for which a tenant has an answerer: nobody is promised an answer that nobody gives."""
+    known = {*BUILT_IN, *tools.delivery.answerers_of(tenant_id)}
     return QueryRegistry(types={slug: one for slug, one in queries.types.items() if one.answerer in known})
 
 
@@ -279,6 +280,7 @@ class ProxyAnswerer:
             raise InvalidQuestionError(f"the peer `{self._agreement().peer}` refuses the question: {answer.status}")
         if answer is None or answer.status not in _GOOD:
             raise AnswererError(f"the peer gave no answer: {'silence' if answer is None else answer.status}")
+        _require_output(answer)
         return answer
 
     def _state(self, client: ServiceClient) -> ProducerState | None:
@@ -290,6 +292,18 @@ class ProxyAnswerer:
             return read_state(found.content)
         except DeliveryError:
             return None
+
+
+def _require_output(answer: Fetched) -> None:
+    """Raise unless it is an answer: what cannot be read is a failure of the peer, and no output `null`."""
+    try:
+        members = parse_json(answer.content, limits=Limits(max_depth=BODY_DEPTH))
+    except JsonError as error:
+        raise AnswererError(f"the peer's answer cannot be read: {error}"[:300]) from error
+    if not isinstance(members, dict) or "output" not in members:
+        raise AnswererError("the peer's answer cannot be read: expected an object with the member `output`")
+    if members["output"] is None and annotation_of(answer).get("withheld", members.get("withheld")) is not True:
+        raise AnswererError("the peer gave no answer: expected an output, or `withheld`, got null")
 
 
 def _translated(theirs: list[str], agreement: Agreement) -> tuple[RuleId, ...]:

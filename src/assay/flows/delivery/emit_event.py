@@ -6,7 +6,7 @@ from msgspec import Meta, Raw, Struct
 
 from assay.delivery.sense import SenseEvent, StandardEvent, parse_event, render_event
 from assay.flows.delivery.delivery_entry import delivery_entry, sense
-from assay.flows.errors.delivery import EmitterError
+from assay.flows.errors.delivery import DeliveryFlowError
 from assay.flows.identity.authenticate import confirm
 from assay.flows.request import Document, Request
 from assay.flows.tools import Tools
@@ -94,6 +94,8 @@ def outbox_cloud_event(source: str, event: OutboxEvent) -> CloudEvent:
 def _verify_emitter(tools: Tools, sender: Principal, event: SenseEvent) -> None:
     own = sender.id.partition(":")[2]
     if event.service != own or event.service == tools.delivery.service:
-        raise EmitterError(f"expected an event of `{own}`, got one of `{event.service[:80]}`")
+        raise DeliveryFlowError.emitter(f"expected an event of `{own}`, got one of `{event.service[:80]}`")
     if event.event_type in _OWN:
-        raise EmitterError(f"expected a name of your own, got `{event.event_type}`, which the node tells itself")
+        raise DeliveryFlowError.emitter(
+            f"expected a name of your own, got `{event.event_type}`, which the node tells itself"
+        )

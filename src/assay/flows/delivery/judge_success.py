@@ -51,7 +51,7 @@ def judge_success(tools: Tools, tenant_id: TenantId, signal: Signal) -> Success 
         return None
     finding = suspect(Outcome.SUCCESS, steps)
     needed = replays_needed(finding)
-    answerer = tools.delivery.answerers.get(record.answerer)
+    answerer = tools.delivery.answerers_of(tenant_id).get(record.answerer)
     if needed and answerer is not None:
         finding = confirm(finding, _replays(tools, answerer, record, needed))
     return Success(answer_id=answer_id, steps=steps, finding=finding)

@@ -126,7 +126,7 @@ def ask_people(tools: Tools, tenant_id: TenantId, *, at: Instant) -> tuple[Asked
 
 def ask_at_once(unit: Unit, tools: Tools, tenant_id: TenantId, item: WorkItem, *, at: Instant) -> None:
     """In the commit that opened the item, where no plugin is to be heard first."""
-    if not _is_in_scope(tools.delivery.plugin, item):
+    if not _is_in_scope(tools.delivery.plugin, tenant_id, item):
         shown = _with_advice(unit, tools, tenant_id, item)
         _record_asked(unit, shown, _ticket(tools, tenant_id, shown, at), by=tools.delivery.principal_id)
 
@@ -177,7 +177,7 @@ def _record_asked(unit: Unit, item: WorkItem, ticket: Ticket, *, by: PrincipalId
 
 def _hypothesis(post: PluginPost | None, tenant_id: TenantId, item: WorkItem) -> tuple[PurvaPaksha | None, str | None]:
     """What the plugin thinks, or why it does not say; a rule out of its scope is never told to it (PRAMANA 14.4)."""
-    if post is None or not _is_in_scope(post, item):
+    if post is None or not _is_in_scope(post, tenant_id, item):
         return None, None
     hint = CategoryHint.UNKNOWN if item.suggestion is None else CategoryHint(item.suggestion.ranking[0].value)
     request = ask_plugin(post.card, plugin_request(item, hint))
@@ -194,8 +194,10 @@ def _hypothesis(post: PluginPost | None, tenant_id: TenantId, item: WorkItem) ->
     return said, None
 
 
-def _is_in_scope(post: PluginPost | None, item: WorkItem) -> bool:
-    return post is not None and item.rule.rule_id in post.card.rule_ids
+def _is_in_scope(post: PluginPost | None, tenant_id: TenantId, item: WorkItem) -> bool:
+    if post is None or (post.tenants is not None and tenant_id not in post.tenants):
+        return False
+    return item.rule.rule_id in post.card.rule_ids
 
 
 def _original(unit: Unit, tenant_id: TenantId, rule_id: RuleId, signals: tuple[Signal, ...], at: Instant) -> _Original:

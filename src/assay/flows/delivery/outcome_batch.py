@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec import Raw
 
-from assay.delivery.errors import UnknownRuleError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.outcome import ReporterGrant, Signal, render_phala, verify_reporter
 from assay.delivery.plain import plain_bytes
 from assay.delivery.rule import RuleId
@@ -182,7 +182,7 @@ class OutcomeBatch:
         if place not in self._versions:
             version = self.unit.delivery.latest_version(tenant_id, rule_id)
             if version is None:
-                raise UnknownRuleError(f"the registry knows no rule `{rule_id[:80]}`")
+                raise DeliveryError.unknown_rule(f"the registry knows no rule `{rule_id[:80]}`")
             self._versions[place] = version
         return self._versions[place]
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from assay.delivery.errors import OutcomeSourceError
+from assay.delivery.errors import DeliveryError
 from assay.delivery.federate import (
     Agreement,
     ManualReview,
@@ -165,7 +165,7 @@ def _agreement(unit: Unit, principal: Principal) -> Agreement:
     peer = peer_of(principal)
     agreement = None if peer is None else find_agreement(unit, principal.tenant_id, peer)
     if agreement is None:
-        raise OutcomeSourceError(f"there is no agreement with `{principal.id[:80]}`")
+        raise DeliveryError.outcome_source(f"there is no agreement with `{principal.id[:80]}`")
     return agreement
 
 

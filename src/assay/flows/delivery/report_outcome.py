@@ -15,7 +15,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from assay.delivery.annotate import Annotation
 from assay.delivery.attribute import find_same, verify_attribution
 from assay.delivery.complete import complete_outcome, find_incomplete, names_rules
-from assay.delivery.errors import OutcomeAnswerError, OutcomeConflictError, OutcomeSourceError
+from assay.delivery.errors import DeliveryError, OutcomeConflictError
 from assay.delivery.outcome import Outcome, ReporterGrant, Signal, parse_outcome, verify_same
 from assay.delivery.rule import RuleId
 from assay.delivery.twowrong import Success
@@ -139,7 +139,7 @@ def _versions(batch: OutcomeBatch, tenant_id: TenantId, signal: Signal) -> Mappi
         return {rule_id: batch.in_force(tenant_id, rule_id) for rule_id in signal.rule_ids}
     record = find_record(batch.unit, tenant_id, signal.answer_id)
     if record is None:
-        raise OutcomeAnswerError(f"expected an answer of this node, got `{signal.answer_id[:80]}`")
+        raise DeliveryError.outcome_answer(f"expected an answer of this node, got `{signal.answer_id[:80]}`")
     verify_attribution(signal, record.annotation, withheld=record.withheld)
     used = {ref.rule_id: ref.version for ref in record.annotation.rules}
     return {rule_id: used[rule_id] for rule_id in signal.rule_ids}
@@ -295,9 +295,9 @@ def _complete(unit: Unit, told: Mapping[str, JsonValue], caller: Caller) -> byte
     sender, answer_id = caller.principal, str(told["answer_id"])
     grant = find_granted(unit, sender.tenant_id, sender.id)
     if grant is None or not grant.rules:
-        raise OutcomeSourceError(f"`{sender.id}` may not report outcomes of any rule")
+        raise DeliveryError.outcome_source(f"`{sender.id}` may not report outcomes of any rule")
     if unit.delivery.find_answer(sender.tenant_id, answer_id) is None:
-        raise OutcomeAnswerError(f"expected an answer of this node, got `{answer_id[:80]}`")
+        raise DeliveryError.outcome_answer(f"expected an answer of this node, got `{answer_id[:80]}`")
     # What is written into the ledger in the sender's place is what the ledger binds, not what a row says.
     annotation = get_record(unit, sender.tenant_id, answer_id).annotation
     if not names_rules(told):
@@ -310,7 +310,9 @@ def _complete(unit: Unit, told: Mapping[str, JsonValue], caller: Caller) -> byte
 def _require_all(sender: Principal, grant: ReporterGrant, annotation: Annotation) -> None:
     """No rule is named: a sender without a grant for one of them need not learn that it is behind the answer."""
     if not all(grant.covers(ref.rule_id) for ref in annotation.rules):
-        raise OutcomeSourceError(f"`{sender.id}` may not report outcomes of every rule behind `{annotation.answer_id}`")
+        raise DeliveryError.outcome_source(
+            f"`{sender.id}` may not report outcomes of every rule behind `{annotation.answer_id}`"
+        )
 
 
 def _find_told(unit: Unit, sender: Principal, signal: Signal) -> Signal | None:

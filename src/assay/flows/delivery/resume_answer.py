@@ -18,7 +18,7 @@ from assay.flows.delivery.answer_record import AnswerRecord, answer_entry, get_r
 from assay.flows.delivery.deliver_answer import AnsweredQuestion, answered, require_query, seal_for
 from assay.flows.delivery.delivery_entry import text_of
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.claims import NotResumableError
+from assay.flows.errors.claims import ClaimsFlowError
 from assay.flows.errors.delivery import AnswererError
 from assay.flows.identity.authenticate import confirm, require_credential
 from assay.flows.request import Done, Request
@@ -46,7 +46,9 @@ def resume_answer(tools: Tools, caller: Caller, request: ResumeAnswer) -> Done[A
     record, _ = tools.database.read(lambda unit: _admit(unit, caller, answer_id))
     gate = record.annotation.gate
     if not gate or gate.bundle_hash is None:
-        raise NotResumableError(f"expected an answer that waits for people, got `{answer_id[:80]}`, which does not")
+        raise ClaimsFlowError.not_resumable(
+            f"expected an answer that waits for people, got `{answer_id[:80]}`, which does not"
+        )
     gated = decide_claims(tools, principal.tenant_id, gate.bundle_hash, at=at)
     waiting = None if gated.decision is Decision.PUBLISH else gate.bundle_hash
     annotation = replace(record.annotation, gate=mark_of(gated.outcome, waiting))

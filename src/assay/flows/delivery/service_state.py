@@ -13,12 +13,12 @@ from assay.flows.errors import NotFoundError
 from assay.flows.identity.authenticate import require_scope
 from assay.flows.registry.own_actions import OWN_ACTIONS, can_execute
 from assay.flows.registry.switch_facts import load_switch
-from assay.flows.request import Request
+from assay.flows.request import Option, Request
 from assay.flows.tools import Tools
 from assay.identity.authorise import require_role
 from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole, Principal
-from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.ids import PrincipalId
 from assay.ports.database import Unit
 
 # Roles that may read the grants of another principal, and the scope that it takes.
@@ -30,6 +30,12 @@ class ShowTrust(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
     user_id: Annotated[str, Meta(description="The id of a principal.")]
 
 
+class ShowState(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    service: Annotated[
+        str | None, Meta(description="The name of this service; another one is not found."), Option(metavar="NAME")
+    ] = None
+
+
 class ShownTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A principal, the query types they may ask, and the actions they may have done."""
 
@@ -38,14 +44,20 @@ class ShownTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     can_execute: tuple[str, ...]
 
 
-def show_state(tools: Tools, tenant_id: TenantId) -> PramanaState:
-    """STATE (PRAMANA 7.1); degraded while a fired switch keeps this service to reading."""
+def show_state(tools: Tools, caller: Caller, request: ShowState) -> PramanaState:
+    """Show STATE (PRAMANA 7.1): what this node can answer and which strands it checks; open to everybody.
+
+    It is degraded while a fired switch limits this service to reading.
+    """
+    tenant_id, service = caller.tenant_id, tools.delivery.service
+    if request.service not in (None, service):
+        raise NotFoundError(f"this is `{service}`, not `{str(request.service)[:80]}`")
 
     def work(unit: Unit) -> PramanaState:
-        fired = load_switch(unit.registry, tenant_id, tools.delivery.service).is_fired
+        fired = load_switch(unit.registry, tenant_id, service).is_fired
         return state_of(
-            answered_here(tools, load_queries(unit, tenant_id)),
-            service=tools.delivery.service,
+            answered_here(tools, tenant_id, load_queries(unit, tenant_id)),
+            service=service,
             version=__version__,
             status=ServiceStatus.DEGRADED if fired else ServiceStatus.ONLINE,
             can_do=tuple(sorted(OWN_ACTIONS)),
@@ -56,7 +68,7 @@ def show_state(tools: Tools, tenant_id: TenantId) -> PramanaState:
 
 
 def show_trust(tools: Tools, caller: Caller, request: ShowTrust) -> ShownTrust:
-    """Show TRUST (PRAMANA 7.2) of one principal, by the rules that every request meets; a disabled one may do nothing.
+    """Show TRUST (PRAMANA 7.2) of one principal; a disabled one may do nothing.
 
     One's own needs no scope; another principal's needs a role that may read principals, and `identity:read`.
     """
@@ -70,7 +82,7 @@ def show_trust(tools: Tools, caller: Caller, request: ShowTrust) -> ShownTrust:
         if principal is None:
             raise NotFoundError(f"tenant `{tenant_id}` has no principal `{user_id[:80]}`")
         may_ask = can_query(principal) and principal.is_active(caller.at)
-        asked = answered_here(tools, load_queries(unit, tenant_id)).can_answer() if may_ask else ()
+        asked = answered_here(tools, tenant_id, load_queries(unit, tenant_id)).can_answer() if may_ask else ()
         return ShownTrust(
             principal=principal, can_query=asked, can_execute=can_execute(unit, tools, principal, at=caller.at)
         )

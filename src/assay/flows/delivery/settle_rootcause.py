@@ -35,7 +35,7 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.delivery_store import AskedPeople, ConcludedItem, ProposedRule, StoredPair
 from assay.review.answer import Answer
-from assay.review.errors import OwnRequestError
+from assay.review.errors import ReviewError
 from assay.review.kind import TicketKind
 from assay.review.settle import Settlement
 from assay.review.ticket import TICKET_ENTROPY_BYTES, Ticket, TicketDraft, open_ticket, ticket_id_from
@@ -53,7 +53,7 @@ def read_conclusion(unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) ->
         parse_conclusion(answer.body, choice=answer.choice, sub_categories=item.sub_categories)
         told = unit.delivery.find_signals(ticket.tenant_id, [one.signal_id for one in item.contexts])
         if any(read_text(row.text, Signal).sender == answer.by for row in told):
-            raise OwnRequestError(f"`{answer.by}` reported outcomes that `{ticket.id}` is about")
+            raise ReviewError.own_request(f"`{answer.by}` reported outcomes that `{ticket.id}` is about")
 
 
 def settle_rootcause(

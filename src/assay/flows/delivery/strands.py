@@ -47,7 +47,7 @@ from assay.delivery.strand import (
     register_strands,
     settle_strands,
 )
-from assay.flows.errors.delivery import StrandCheckError
+from assay.flows.errors.delivery import DeliveryFlowError
 from assay.flows.time_limit import Late, run_within
 from assay.flows.tools import Tools
 from assay.kernel.errors import Error
@@ -76,7 +76,7 @@ class FunctionStrand:
             return absent(name, f"not confirmed: {self.strand.how_to_check}", at=question.asked_at)
         if not isinstance(found, str) or not found.strip():
             # A check that says no more than "yes" has shown nothing that anybody could look at.
-            raise StrandCheckError(f"expected evidence of `{name}` as text, or None, got `{found!r:.40}`")
+            raise DeliveryFlowError.strand_check(f"expected evidence of `{name}` as text, or None, got `{found!r:.40}`")
         return present(name, f"confirmed: {self.strand.how_to_check}", evidence=(found,), at=question.asked_at)
 
 
@@ -123,7 +123,7 @@ class Strands:
         """Define a strand and who checks it; `registered` says that the public registry of strand types has its id."""
         taken = (*CORE, *self._types)
         if kind.strand_type_id in taken:
-            raise StrandCheckError(f"expected one strand called `{kind.strand_type_id}`, got a second")
+            raise DeliveryFlowError.strand_check(f"expected one strand called `{kind.strand_type_id}`, got a second")
         # Asked for now, so that whoever adds it is the one who is told.
         register_strands([kind], registered=[kind.strand_type_id] if registered else [])
         self._types[kind.strand_type_id] = kind
@@ -242,10 +242,10 @@ def _sound(found: object, *, longest: int) -> StrandResult:
     try:
         content = msgspec.json.encode(found)
         if len(content) > longest:
-            raise StrandCheckError(f"expected a finding of at most {longest} bytes, got {len(content)}")
+            raise DeliveryFlowError.strand_check(f"expected a finding of at most {longest} bytes, got {len(content)}")
         return msgspec.json.decode(content, type=StrandResult)
     except (msgspec.MsgspecError, TypeError, ValueError) as error:
-        raise StrandCheckError(f"expected a strand's result, got `{type(found).__name__}`") from error
+        raise DeliveryFlowError.strand_check(f"expected a strand's result, got `{type(found).__name__}`") from error
 
 
 def _result(strand: StrandId, value: StrandResult | Exception | Late, at: Instant) -> StrandResult:

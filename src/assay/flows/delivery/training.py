@@ -18,7 +18,7 @@ from assay.facts.delivery import TrainingFinished, TrainingTriggered
 from assay.flows.delivery.delivery_entry import delivery_entry, read_text, sense, text_of
 from assay.flows.delivery.item_sight import is_hidden, pair_without_output
 from assay.flows.errors import NotFoundError
-from assay.flows.request import Content, Request
+from assay.flows.request import Content, Option, Request
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
 from assay.identity.principal import Principal
@@ -115,11 +115,36 @@ def captured_pairs(database: Database, tenant_id: TenantId) -> tuple[TrainingPai
 _ID_HEX = 24
 
 
+class TrainPairs(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    size: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="A batch of this many pairs; else `delivery.pair_batch`."),
+        Option(metavar="N"),
+    ] = None
+
+
 class ShownJob(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A job, and what came of it, if anything did yet."""
 
     job: TrainingJob
     result: TrainingResult | None
+
+
+class TrainingJobs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every job, in the order in which they were made."""
+
+    jobs: tuple[ShownJob, ...]
+
+
+def train_pairs(tools: Tools, caller: Caller, request: TrainPairs) -> TrainingJobs:
+    """Make a job of every whole batch of pairs that waits, and have the trainer take all jobs, if there is one.
+
+    The trainer is this node's judge unless `delivery.trainer` is `none`; it learns from pairs about its own cases. The
+    new weights are measured and recorded; a person puts them into use with `assay model activate`.
+    """
+    trigger_training(tools, caller.tenant_id, size=request.size, at=caller.at)
+    run_training(tools, caller.tenant_id, at=caller.at)
+    return TrainingJobs(jobs=list_jobs(tools, caller.tenant_id))
 
 
 def trigger_training(

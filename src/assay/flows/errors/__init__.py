@@ -5,7 +5,7 @@ Each room has a module of its own beside this. May import: rooms, kernel.
 
 from typing import ClassVar
 
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Code, Error
 
 
 class FlowError(Error):
@@ -15,6 +15,14 @@ class FlowError(Error):
     blame = Blame.ANSWER
     # Nothing took effect, although it may be on record that it was tried: under the same key it may be tried again.
     is_without_effect: ClassVar[bool] = False
+    request_key_reused = Code(
+        "request.key_reused", "A key was used for another request; each request needs one of its own.", Blame.INPUT
+    )
+    request_answer_lost = Code(
+        "request.answer_lost",
+        "The request took effect, and its answer is not kept: the process ended first, or an erasure removed it.",
+    )
+    precondition = Code("http.precondition", "`If-Match` names a version of the resource that is not the current one.")
 
 
 class NotFoundError(FlowError):
@@ -23,20 +31,7 @@ class NotFoundError(FlowError):
     code = "flow.not_found"
 
 
-class RequestKeyReusedError(FlowError):
-    """A key was used for another request; each request needs one of its own."""
-
-    code = "request.key_reused"
-    blame = Blame.INPUT
-
-
 class RequestInHandError(FlowError):
     """The same request is being worked on; come again, and it is answered as the first."""
 
     code = "request.in_hand"
-
-
-class AnswerLostError(FlowError):
-    """The request took effect, and its answer is not kept: the process ended first, or an erasure removed it."""
-
-    code = "request.answer_lost"

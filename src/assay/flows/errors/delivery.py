@@ -1,7 +1,20 @@
 """What flows about answers and their strands refuse."""
 
 from assay.flows.errors import FlowError
-from assay.kernel.errors import Blame
+from assay.kernel.errors import Blame, Code
+
+
+class DeliveryFlowError(FlowError):
+    """An answer cannot be completed, or an outcome recorded."""
+
+    strand_check = Code(
+        "delivery.strand_check",
+        "A strand was registered twice, or its check said neither what it found nor that it found nothing.",
+        Blame.OURS,
+    )
+    emitter = Code(
+        "delivery.emitter", "A service tells events under its own name, and none that the node tells itself."
+    )
 
 
 class NoAnswererError(FlowError):
@@ -16,17 +29,3 @@ class AnswererError(FlowError):
     code = "delivery.answerer"
     blame = Blame.OURS
     is_without_effect = True
-
-
-class StrandCheckError(FlowError):
-    """A strand was registered twice, or its check said neither what it found nor that it found nothing."""
-
-    code = "delivery.strand_check"
-    blame = Blame.OURS
-
-
-class EmitterError(FlowError):
-    """A service tells events under its own name, and none that the node tells itself."""
-
-    code = "delivery.emitter"
-    blame = Blame.ANSWER

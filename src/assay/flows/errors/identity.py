@@ -1,69 +1,44 @@
 """What flows about people, credentials and their answers refuse."""
 
 from assay.flows.errors import FlowError
-from assay.kernel.errors import Blame
+from assay.kernel.errors import Blame, Code
+
+
+class IdentityFlowError(FlowError):
+    """A principal, a credential or a session does not permit this."""
+
+    scope = Code("identity.scope", "The credential was not issued for this.")
+    session_required = Code(
+        "identity.session_required", "Only a person's own live session may do this; an API key is not enough."
+    )
+    unknown_role = Code(
+        "identity.unknown_role",
+        "A role is neither built in nor configured; a mistyped one would open nothing and look as if it did.",
+        Blame.INPUT,
+    )
+    exists = Code("identity.exists", "A principal of that id is already there; amend it instead.")
+    password_form = Code(
+        "identity.password_form", "A new password is too short, too long, easily guessed, or not text.", Blame.USAGE
+    )
+    credential_ended = Code("identity.credential_ended", "The credential was revoked or has expired; issue a new one.")
+    credential_exists = Code("identity.credential_exists", "A key is registered already; one key proves one principal.")
+    own_power = Code("identity.own_power", "Nobody widens their own power; another administrator asks for it.")
+    second_administrator = Code(
+        "identity.second_administrator", "More power needs a second administrator who approves it, and there is none."
+    )
+    replayed = Code("identity.replayed", "A signed request came a second time.")
+    no_provider = Code("identity.no_provider", "No identity provider is configured.")
+    review_answer_time = Code(
+        "review.answer_time",
+        "An answer that was signed elsewhere carries a time that is not close to ours.",
+        Blame.INPUT,
+    )
 
 
 class NotSignedInError(FlowError):
     """No valid credential was shown."""
 
     code = "identity.not_signed_in"
-
-
-class ScopeMissingError(FlowError):
-    """The credential was not issued for this."""
-
-    code = "identity.scope"
-
-
-class SessionRequiredError(FlowError):
-    """Only a person's own live session may do this; an API key is not enough."""
-
-    code = "identity.session_required"
-
-
-class UnknownRoleError(FlowError):
-    """A role is neither built in nor configured; a mistyped one would open nothing and look as if it did."""
-
-    code = "identity.unknown_role"
-    blame = Blame.INPUT
-
-
-class PrincipalExistsError(FlowError):
-    """A principal of that id is already there; amend it instead."""
-
-    code = "identity.exists"
-
-
-class PasswordFormError(FlowError):
-    """A new password is too short, too long, easily guessed, or not text."""
-
-    code = "identity.password_form"
-    blame = Blame.USAGE
-
-
-class CredentialEndedError(FlowError):
-    """The credential was revoked or has expired; issue a new one."""
-
-    code = "identity.credential_ended"
-
-
-class CredentialExistsError(FlowError):
-    """A key is registered already; one key proves one principal."""
-
-    code = "identity.credential_exists"
-
-
-class OwnPowerError(FlowError):
-    """Nobody widens their own power; another administrator asks for it."""
-
-    code = "identity.own_power"
-
-
-class SecondAdministratorError(FlowError):
-    """More power needs a second administrator who approves it, and there is none."""
-
-    code = "identity.second_administrator"
 
 
 class ThrottledError(FlowError):
@@ -74,22 +49,3 @@ class ThrottledError(FlowError):
     def __init__(self, *, seconds: int) -> None:
         super().__init__(f"too many failed logins: expected none for {seconds} s")
         self.seconds = seconds
-
-
-class ReplayedRequestError(FlowError):
-    """A signed request came a second time."""
-
-    code = "identity.replayed"
-
-
-class NoProviderError(FlowError):
-    """No identity provider is configured."""
-
-    code = "identity.no_provider"
-
-
-class AnswerTimeError(FlowError):
-    """An answer that was signed elsewhere carries a time that is not close to ours."""
-
-    code = "review.answer_time"
-    blame = Blame.INPUT

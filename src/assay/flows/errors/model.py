@@ -1,7 +1,25 @@
 """What flows about models, their cases and their training refuse."""
 
 from assay.flows.errors import FlowError
-from assay.kernel.errors import Blame
+from assay.kernel.errors import Blame, Code
+
+
+class ModelFlowError(FlowError):
+    """Weights cannot be trained, evaluated or put in use."""
+
+    unchanged = Code(
+        "model.unchanged", "A training ended in the very integers it began with; give it more steps or a higher rate."
+    )
+    unknown = Code("model.unknown", "No weights with this hash are in the registry.")
+    not_evaluated = Code(
+        "model.not_evaluated", "A model was not measured here on the cases that decide whether it may be used."
+    )
+    moved = Code("model.moved", "Another model came into use after the question was asked; ask again.")
+    no_folder = Code(
+        "model.no_folder",
+        "This node has no folder for weights, so it can neither keep nor run any but the shipped ones.",
+        Blame.USAGE,
+    )
 
 
 class CaseFileError(FlowError):
@@ -18,24 +36,6 @@ class UnteachableCaseError(FlowError):
     blame = Blame.INPUT
 
 
-class NothingLearntError(FlowError):
-    """A training ended in the very integers it began with; give it more steps or a higher rate."""
-
-    code = "model.unchanged"
-
-
-class UnknownWeightsError(FlowError):
-    """No weights with this hash are in the registry."""
-
-    code = "model.unknown"
-
-
-class NotEvaluatedError(FlowError):
-    """A model was not measured here on the cases that decide whether it may be used."""
-
-    code = "model.not_evaluated"
-
-
 class WorseModelError(FlowError):
     """A model is worse than the one in use; nobody is asked about it. `reasons` has every figure that fell."""
 
@@ -44,16 +44,3 @@ class WorseModelError(FlowError):
     def __init__(self, reasons: tuple[str, ...]) -> None:
         super().__init__(f"expected a model that is no worse than the one in use, got {'; '.join(reasons)}")
         self.reasons = reasons
-
-
-class ModelMovedError(FlowError):
-    """Another model came into use after the question was asked; ask again."""
-
-    code = "model.moved"
-
-
-class NoWeightFilesError(FlowError):
-    """This node has no folder for weights, so it can neither keep nor run any but the shipped ones."""
-
-    code = "model.no_folder"
-    blame = Blame.USAGE

@@ -1,15 +1,35 @@
 """What flows about graphs, verdicts and sovereignty refuse."""
 
 from assay.flows.errors import FlowError
-from assay.kernel.errors import Blame
+from assay.kernel.errors import Blame, Code
 from assay.verdicts.graph.issue import Issue
 from assay.verdicts.sovereignty import SovereigntyFinding
 
 
-class DraftGraphError(FlowError):
-    """A draft comes into use only when people accepted it and an anchor signed it, whatever the mode."""
+class VerdictFlowError(FlowError):
+    """A graph cannot be used, or a record evaluated."""
 
-    code = "graph.draft"
+    graph_draft = Code(
+        "graph.draft", "A draft comes into use only when people accepted it and an anchor signed it, whatever the mode."
+    )
+    graph_unreviewed = Code(
+        "graph.unreviewed", "People have not accepted this knowledge graph, or one of them has rejected it (SKI 2.1.2)."
+    )
+    no_graph = Code("verdict.no_graph", "No knowledge graph is in use, so nothing can be judged.", Blame.USAGE)
+    no_model = Code(
+        "verdict.no_model",
+        "No language model is configured, and no verdict is reached without one (SKI 2.1.3).",
+        Blame.USAGE,
+    )
+    not_held = Code("verdict.not_held", "No verdict waits for this answer.")
+    sovereignty_document = Code(
+        "sovereignty.document", "A text is not the document that `/api/sovereignty` answers with.", Blame.INPUT
+    )
+    sovereignty_weights = Code(
+        "sovereignty.weights",
+        "Another model answered than the one that was named: nothing of what it said is used.",
+        Blame.INPUT,
+    )
 
 
 class InvalidGraphError(FlowError):
@@ -24,32 +44,6 @@ class InvalidGraphError(FlowError):
         self.issues = issues
 
 
-class UnreviewedGraphError(FlowError):
-    """People have not accepted this knowledge graph, or one of them has rejected it (SKI 2.1.2)."""
-
-    code = "graph.unreviewed"
-
-
-class NoGraphError(FlowError):
-    """No knowledge graph is in use, so nothing can be judged."""
-
-    code = "verdict.no_graph"
-    blame = Blame.USAGE
-
-
-class NoReasonerError(FlowError):
-    """No language model is configured, and no verdict is reached without one (SKI 2.1.3)."""
-
-    code = "verdict.no_model"
-    blame = Blame.USAGE
-
-
-class NotHeldError(FlowError):
-    """No verdict waits for this answer."""
-
-    code = "verdict.not_held"
-
-
 class SovereigntyError(FlowError):
     """Evaluation would not stay on the operator's own ground (SKI 6.2); `findings` has all five checks."""
 
@@ -60,17 +54,3 @@ class SovereigntyError(FlowError):
         unmet = "; ".join(f"{one.check}: {one.detail}" for one in findings if not one.is_met)
         super().__init__(f"expected every check of SKI 6.2 to be met, got {unmet}")
         self.findings = findings
-
-
-class AttestationDocumentError(FlowError):
-    """A text is not the document that `/api/sovereignty` answers with."""
-
-    code = "sovereignty.document"
-    blame = Blame.INPUT
-
-
-class SubstitutedWeightsError(FlowError):
-    """Another model answered than the one that was named: nothing of what it said is used."""
-
-    code = "sovereignty.weights"
-    blame = Blame.INPUT

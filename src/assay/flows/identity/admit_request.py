@@ -3,7 +3,7 @@
 signed request -> registered key -> signature -> live key -> fresh -> nonce on record -> Authenticated
 """
 
-from assay.flows.errors.identity import NotSignedInError, ReplayedRequestError
+from assay.flows.errors.identity import IdentityFlowError, NotSignedInError
 from assay.flows.identity.authenticate import Authenticated, check_signed, signed_hash
 from assay.flows.tools import Tools
 from assay.identity.signed_request import REQUEST_SKEW, SignedRequest, verify_fresh
@@ -36,7 +36,7 @@ def _require(unit: Unit, request: SignedRequest, at: Instant) -> Authenticated:
 def _use_nonce(unit: Unit, request: SignedRequest, at: Instant) -> None:
     given = request.input
     if unit.access.find_nonce(given.key_id, given.nonce) is not None:
-        raise ReplayedRequestError(f"the nonce `{given.nonce}` was used before; each request needs its own")
+        raise IdentityFlowError.replayed(f"the nonce `{given.nonce}` was used before; each request needs its own")
     unit.access.forget_nonces(before=at)
     # As long as this very request would be fresh: its time may lie ahead of ours.
     expires_at = Instant(given.created_at + 2 * REQUEST_SKEW)

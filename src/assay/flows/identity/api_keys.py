@@ -10,11 +10,11 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
+from assay.facts.identity import credential_revoked
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.identity import CredentialEndedError, CredentialExistsError
+from assay.flows.errors.identity import IdentityFlowError
 from assay.flows.identity.authenticate import confirm
 from assay.flows.identity.duties import AddSigner, IssueSecret, amend_power, amend_power_in, require_live
-from assay.flows.identity.identity_entry import api_key_revoked, signing_key_ended
 from assay.flows.known import get_api_key, get_principal
 from assay.flows.request import (
     Done,
@@ -222,8 +222,7 @@ def revoke_key(tools: Tools, caller: Caller, request: RevokeKey) -> ApiKeyRevoca
         record = get_api_key(unit, caller.tenant_id, prefix)
         require_live(unit, record, caller.at)
         revocation = revoke_api_key(record, at=caller.at, by=admin.id, reason=request.reason)
-        unit.identity.revoke_api_key(revocation)
-        unit.record(api_key_revoked(record, revocation, at=caller.at))
+        unit.record(credential_revoked(record.principal_id, revocation, at=caller.at))
         return revocation
 
     return tools.database.write(work)
@@ -244,7 +243,9 @@ def add_public_key(tools: Tools, caller: Caller, request: AddPublicKey) -> Added
             principal, raw, scopes=request.scopes, at=caller.at, by=caller.principal.id, expires_at=expires_at
         )
         if unit.access.find_signing_key(record.key_id) is not None:
-            raise CredentialExistsError(f"`{record.key_id}` is registered already; make a key of its own for each")
+            raise IdentityFlowError.credential_exists(
+                f"`{record.key_id}` is registered already; make a key of its own for each"
+            )
         done = amend_power_in(unit, tools, caller, AddSigner(key=record))
         return AddedSigningKey(**asdict(record if done.waiting is not None else done.made), waiting=done.waiting)
 
@@ -260,12 +261,12 @@ def end_public_key(tools: Tools, caller: Caller, request: EndPublicKey) -> Signi
         record = unit.access.find_signing_key(key_id)
         if record is None or record.tenant_id != caller.tenant_id:
             raise NotFoundError(f"tenant `{caller.tenant_id}` has no signing key `{key_id}`")
-        before = unit.access.find_signing_key_end(key_id)
-        if before is not None:
-            raise CredentialEndedError(f"signing key `{key_id}` ended at {render_instant(before.ended_at)}")
+        for before in unit.identity.ends(caller.tenant_id, [key_id], SigningKeyEnd):
+            raise IdentityFlowError.credential_ended(
+                f"signing key `{key_id}` ended at {render_instant(before.ended_at)}"
+            )
         end = end_signing_key(record, at=caller.at, by=admin.id, reason=request.reason)
-        unit.access.end_signing_key(end)
-        unit.record(signing_key_ended(record, end))
+        unit.record(credential_revoked(record.principal_id, end, at=caller.at))
         return end
 
     return tools.database.write(work)
@@ -287,13 +288,13 @@ def view_key(
 
 
 def _listed(unit: Unit, caller: Caller, of: PrincipalId | None) -> list[ListedApiKey]:
-    """Every key of the tenant, or of one principal, by prefix; two queries whatever their number."""
+    """Every key of the tenant, or of one principal, by prefix; a few queries whatever their number."""
     tenant_id = caller.tenant_id
     found = unit.identity.principals(tenant_id) if of is None else [unit.identity.find_principal(tenant_id, of)]
     known = {one.id: one for one in found if one is not None}
     records = unit.identity.api_keys_of(tenant_id, known)
     revocations: dict[str, list[ApiKeyRevocation]] = {}
-    for fact in unit.identity.api_key_revocations_of(record.prefix for record in records):
+    for fact in unit.identity.ends(tenant_id, [record.prefix for record in records], ApiKeyRevocation):
         revocations.setdefault(fact.prefix, []).append(fact)
     listed = [
         ListedApiKey(

@@ -7,28 +7,23 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from assay.flows.errors.identity import NotSignedInError, ScopeMissingError, SessionRequiredError
+from assay.flows.errors.identity import IdentityFlowError, NotSignedInError
 from assay.flows.tools import Tools
 from assay.identity.access import Requirement, check_access, find_unmet
 from assay.identity.caller import Caller, Proof, Via
 from assay.identity.credential import EVERY_SCOPE, ApiKeyPrefix, check_api_key, parse_api_key
-from assay.identity.errors import (
-    DisabledError,
-    MalformedApiKeyError,
-    MalformedSessionTokenError,
-    OtherTenantError,
-    RoleMissingError,
-)
+from assay.identity.errors import IdentityError, MalformedApiKeyError, MalformedSessionTokenError, OtherTenantError
 from assay.identity.finding import CredentialFinding, CredentialState, unknown_credential
 from assay.identity.principal import Principal
 from assay.identity.session import SessionId, SessionRecord, check_session, parse_session_token
 from assay.identity.signed_request import SignedRequest, verify_signed_request
 from assay.identity.signing_key import check_signing_key
 from assay.kernel.digest import Digest, digest_of
-from assay.kernel.errors import Error, SignatureError
+from assay.kernel.errors import Code, Error, SignatureError
 from assay.kernel.ids import KeyId
 from assay.kernel.instant import Instant, render_instant
 from assay.ports.database import Unit
+from assay.ports.identity_store import Holder
 from assay.registry.errors import TierClosedError
 
 # One sentence for every reason: whoever holds no valid credential learns nothing about those that exist.
@@ -47,6 +42,16 @@ def authenticate(tools: Tools, credential: str, *, at: Instant) -> Authenticated
     if proved is None:
         raise NotSignedInError(_REFUSAL)
     return proved
+
+
+def find_caller(tools: Tools, credential: str, *, at: Instant) -> Authenticated | None:
+    """As `authenticate`; None for a text that authenticates nobody."""
+    return tools.database.read(lambda unit: check_credential(unit, credential, at=at))[1]
+
+
+def authenticate_admitted(tools: Tools, credential: str, *, at: Instant) -> Authenticated:
+    """As `authenticate`, also by a request that was admitted by its signature (`admit_request`)."""
+    return tools.database.read(lambda unit: authenticate_in(unit, credential, at=at))
 
 
 def authenticate_each(
@@ -75,7 +80,7 @@ def authenticate_in(unit: Unit, credential: str, *, at: Instant) -> Authenticate
 
 def require_session(proved: Authenticated) -> None:
     if proved.via is not Via.SESSION:
-        raise SessionRequiredError(f"expected a session of `{proved.principal.id}`, got {proved.via}")
+        raise IdentityFlowError.session_required(f"expected a session of `{proved.principal.id}`, got {proved.via}")
 
 
 def require_credential(caller: Caller) -> None:
@@ -87,7 +92,7 @@ def require_credential(caller: Caller) -> None:
 def require_scope(proved: Authenticated, scope: str) -> None:
     """Raise unless the credential was issued for this; a session is for everything that its person may do."""
     if not proved.has_scope(scope):
-        raise ScopeMissingError(f"expected a credential with scope `{scope}`, got `{', '.join(proved.scopes)}`")
+        raise IdentityFlowError.scope(f"expected a credential with scope `{scope}`, got `{', '.join(proved.scopes)}`")
 
 
 def check_credential(unit: Unit, credential: str, *, at: Instant) -> tuple[CredentialFinding, Authenticated | None]:
@@ -102,37 +107,34 @@ def check_credential(unit: Unit, credential: str, *, at: Instant) -> tuple[Crede
 def _check_api_key(unit: Unit, credential: str, at: Instant) -> tuple[CredentialFinding, Authenticated | None]:
     prefix, secret = parse_api_key(credential)
     record = unit.identity.find_api_key(prefix)
-    principal = None if record is None else unit.identity.find_principal(record.tenant_id, record.principal_id)
-    if record is None or principal is None:
+    holder = None if record is None else unit.identity.find_holder(record.tenant_id, record.principal_id, prefix)
+    if record is None or holder is None:
         return unknown_credential(prefix), None
-    revocations = unit.identity.api_key_revocations(prefix)
-    finding = check_api_key(record, secret, principal, at=at, revocations=revocations)
+    finding = check_api_key(record, secret, holder.principal, at=at, revocations=holder.ends)
     if not finding.accepted:
         return finding, None
-    return finding, _caller(principal, Via.API_KEY, prefix, record.scopes, at)
+    return finding, _caller(holder.principal, Via.API_KEY, prefix, record.scopes, at)
 
 
 def _check_session(unit: Unit, credential: str, at: Instant) -> tuple[CredentialFinding, Authenticated | None]:
     session_id, secret = parse_session_token(credential)
     record = unit.identity.find_session(session_id)
-    principal = None if record is None else unit.identity.find_principal(record.tenant_id, record.principal_id)
-    if record is None or principal is None:
+    holder = None if record is None else unit.identity.find_holder(record.tenant_id, record.principal_id, session_id)
+    if record is None or holder is None:
         return unknown_credential(session_id), None
-    revocations = unit.identity.session_revocations(session_id)
-    finding = check_session(record, secret, principal, at=at, revocations=revocations)
+    finding = check_session(record, secret, holder.principal, at=at, revocations=holder.ends)
     if finding.accepted:
-        finding = _outlived_by_password(unit, record) or finding
+        finding = _outlived_by_password(record, holder) or finding
     if not finding.accepted:
         return finding, None
-    return finding, _caller(principal, Via.SESSION, session_id, (EVERY_SCOPE,), at)
+    return finding, _caller(holder.principal, Via.SESSION, session_id, (EVERY_SCOPE,), at)
 
 
-def _outlived_by_password(unit: Unit, record: SessionRecord) -> CredentialFinding | None:
-    """A person who sets a new password means to shut out whoever knew the old one."""
-    password = unit.identity.find_password(record.tenant_id, record.principal_id)
-    if password is None or password.set_at <= record.issued_at:
+def _outlived_by_password(record: SessionRecord, holder: Holder) -> CredentialFinding | None:
+    """A new password ends the sessions that were opened before it."""
+    if holder.password_set_at is None or holder.password_set_at <= record.issued_at:
         return None
-    reason = f"a new password was set at {render_instant(password.set_at)}"
+    reason = f"a new password was set at {render_instant(holder.password_set_at)}"
     return CredentialFinding(state=CredentialState.REVOKED, reason=reason)
 
 
@@ -149,14 +151,15 @@ def check_signed(unit: Unit, request: SignedRequest, *, at: Instant) -> tuple[Cr
     """Whose key signed it, if the key is registered and live; time and nonce are the caller's to check."""
     key_id = request.input.key_id
     record = unit.access.find_signing_key(key_id)
-    principal = None if record is None else unit.identity.find_principal(record.tenant_id, record.principal_id)
-    if record is None or principal is None:
+    holder = None if record is None else unit.identity.find_holder(record.tenant_id, record.principal_id, key_id)
+    if record is None or holder is None:
         return unknown_credential(key_id), None
+    principal = holder.principal
     try:
         verify_signed_request(request, bytes.fromhex(record.public_key))
     except SignatureError as error:
         return CredentialFinding(state=CredentialState.WRONG_SECRET, reason=str(error)), None
-    finding = check_signing_key(record, principal, at=at, end=unit.access.find_signing_key_end(key_id))
+    finding = check_signing_key(record, principal, at=at, ends=holder.ends)
     if not finding.accepted:
         return finding, None
     proof = Proof(
@@ -186,6 +189,11 @@ def _caller(principal: Principal, via: Via, credential_id: str, scopes: tuple[st
     return Caller(tenant_id=principal.tenant_id, principal=principal, proof=proof, at=at)
 
 
+def confirm_now(tools: Tools, caller: Caller) -> Caller:
+    """As `confirm`, outside a transaction: whether the caller may still do what they were permitted."""
+    return tools.database.read(lambda unit: confirm(unit, caller))
+
+
 def confirm(unit: Unit, caller: Caller) -> Caller:
     """Check inside the transaction that the caller may still act: credential live, principal active, needs met.
 
@@ -207,14 +215,14 @@ def confirm(unit: Unit, caller: Caller) -> Caller:
     return current
 
 
-_REFUSALS: Mapping[str, type[Error]] = {
+_REFUSALS: Mapping[str, Code | type[Error]] = {
     error.code: error
     for error in (
-        DisabledError,
+        IdentityError.disabled,
         OtherTenantError,
-        RoleMissingError,
-        ScopeMissingError,
-        SessionRequiredError,
+        IdentityError.role,
+        IdentityFlowError.scope,
+        IdentityFlowError.session_required,
         TierClosedError,
     )
 }
@@ -230,33 +238,32 @@ Confirmed = tuple[CredentialFinding, Principal | None]
 
 def _confirm_api_key(unit: Unit, caller: Caller) -> Confirmed:
     record = unit.identity.find_api_key(ApiKeyPrefix(caller.credential_id))
-    principal = None if record is None else unit.identity.find_principal(record.tenant_id, record.principal_id)
-    if record is None or principal is None:
+    if record is None:
         return unknown_credential(caller.credential_id), None
-    revocations = unit.identity.api_key_revocations(record.prefix)
-    return check_api_key(record, None, principal, at=caller.at, revocations=revocations), principal
+    holder = unit.identity.find_holder(record.tenant_id, record.principal_id, record.prefix)
+    if holder is None:
+        return unknown_credential(caller.credential_id), None
+    return check_api_key(record, None, holder.principal, at=caller.at, revocations=holder.ends), holder.principal
 
 
 def _confirm_session(unit: Unit, caller: Caller) -> Confirmed:
     record = unit.identity.find_session(SessionId(caller.credential_id))
-    principal = None if record is None else unit.identity.find_principal(record.tenant_id, record.principal_id)
-    if record is None or principal is None:
+    holder = None if record is None else unit.identity.find_holder(record.tenant_id, record.principal_id, record.id)
+    if record is None or holder is None:
         return unknown_credential(caller.credential_id), None
-    revocations = unit.identity.session_revocations(record.id)
-    finding = check_session(record, None, principal, at=caller.at, revocations=revocations)
-    return (_outlived_by_password(unit, record) or finding) if finding.accepted else finding, principal
+    finding = check_session(record, None, holder.principal, at=caller.at, revocations=holder.ends)
+    return (_outlived_by_password(record, holder) or finding) if finding.accepted else finding, holder.principal
 
 
 def _confirm_signed(unit: Unit, caller: Caller) -> Confirmed:
     """A request whose nonce is recorded with this very signature."""
     key_id, nonce = KeyId(caller.credential_id), caller.proof.nonce
     record = unit.access.find_signing_key(key_id)
-    principal = None if record is None else unit.identity.find_principal(record.tenant_id, record.principal_id)
+    holder = None if record is None else unit.identity.find_holder(record.tenant_id, record.principal_id, key_id)
     used = None if nonce is None else unit.access.find_nonce(key_id, nonce)
-    if record is None or principal is None or used is None or used.signed_hash != caller.proof.signed_hash:
+    if record is None or holder is None or used is None or used.signed_hash != caller.proof.signed_hash:
         return unknown_credential(key_id), None
-    end = unit.access.find_signing_key_end(key_id)
-    return check_signing_key(record, principal, at=caller.at, end=end), principal
+    return check_signing_key(record, holder.principal, at=caller.at, ends=holder.ends), holder.principal
 
 
 _CONFIRMING: Mapping[Via, Callable[[Unit, Caller], Confirmed]] = {

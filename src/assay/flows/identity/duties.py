@@ -15,22 +15,16 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from assay.facts.claims import policy_entry
-from assay.flows.errors.claims import PolicyReleasedError
-from assay.flows.errors.identity import (
-    CredentialEndedError,
-    CredentialExistsError,
-    OwnPowerError,
-    PrincipalExistsError,
-    SecondAdministratorError,
-)
-from assay.flows.identity.authenticate import confirm
-from assay.flows.identity.identity_entry import (
-    api_key_issued,
-    api_key_revoked,
-    password_set,
+from assay.facts.identity import (
+    credential_issued,
+    credential_revoked,
     principal_recorded,
     signing_key_added,
+    signing_key_row,
 )
+from assay.flows.errors.claims import ClaimsFlowError
+from assay.flows.errors.identity import IdentityFlowError
+from assay.flows.identity.authenticate import confirm
 from assay.flows.identity.standing import other_administrators, stands_for
 from assay.flows.known import get_principal
 from assay.flows.review.open_review import draft_ticket, open_review_in
@@ -68,7 +62,7 @@ from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.desk_store import PendingPower
 from assay.review.answer import Answer
-from assay.review.errors import OwnRequestError
+from assay.review.errors import ReviewError
 from assay.review.kind import TicketKind
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket, TicketDraft
@@ -102,7 +96,7 @@ class AddPerson(_Amendment, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def apply(self, unit: Unit, granted: Granted | UnsetType, at: Instant) -> Principal:
         version = replace(self.version, created_at=at, recorded_at=at, granted=granted)
         if unit.identity.find_principal(version.tenant_id, version.id) is not None:
-            raise PrincipalExistsError(f"tenant `{version.tenant_id}` already has a principal `{version.id}`")
+            raise IdentityFlowError.exists(f"tenant `{version.tenant_id}` already has a principal `{version.id}`")
         record_version(unit, version, bytes.fromhex(self.salt))
         if self.password is not None:
             SetSecret(password=self.password).apply(unit, granted, at)
@@ -154,8 +148,8 @@ class SetSecret(_Amendment, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     def apply(self, unit: Unit, granted: Granted | UnsetType, at: Instant) -> PasswordRecord:
         record = replace(self.password, set_at=at, granted=granted)
-        unit.identity.add_password(record)
-        unit.record(password_set(record))
+        row = unit.identity.sealed(record)
+        unit.record(credential_issued(record, row, by=record.set_by), row)
         return record
 
 
@@ -181,15 +175,16 @@ class IssueSecret(_Amendment, frozen=True, kw_only=True, forbid_unknown_fields=T
     def apply(self, unit: Unit, granted: Granted | UnsetType, at: Instant) -> ApiKeyRecord:
         require_active(get_principal(unit, self.key.tenant_id, self.key.principal_id), at)
         record = replace(self.key, issued_at=at, granted=granted)
-        unit.identity.add_api_key(record)
-        unit.record(api_key_issued(record, by=self.by))
+        if unit.identity.find_api_key(record.prefix) is not None:
+            raise IdentityFlowError.credential_exists(f"`{record.prefix}` is the prefix of another key; issue it again")
+        row = unit.identity.sealed(record)
+        unit.record(credential_issued(record, row, by=self.by), row)
         if self.ends is not None:
             old = unit.identity.find_api_key(self.ends.prefix)
             assert old is not None  # noqa: S101 - credentials are never deleted
             require_live(unit, old, at)
             end = replace(self.ends, revoked_at=Instant(at + timedelta(seconds=self.overlap_seconds)))
-            unit.identity.revoke_api_key(end)
-            unit.record(api_key_revoked(old, end, at=at))
+            unit.record(credential_revoked(old.principal_id, end, at=at))
         return record
 
 
@@ -211,10 +206,11 @@ class AddSigner(_Amendment, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def apply(self, unit: Unit, granted: Granted | UnsetType, at: Instant) -> SigningKeyRecord:
         require_active(get_principal(unit, self.key.tenant_id, self.key.principal_id), at)
         if unit.access.find_signing_key(self.key.key_id) is not None:
-            raise CredentialExistsError(f"`{self.key.key_id}` is registered already; make a key of its own for each")
+            raise IdentityFlowError.credential_exists(
+                f"`{self.key.key_id}` is registered already; make a key of its own for each"
+            )
         record = replace(self.key, added_at=at, granted=granted)
-        unit.access.add_signing_key(record)
-        unit.record(signing_key_added(record))
+        unit.record(signing_key_added(record), signing_key_row(record))
         return record
 
 
@@ -244,7 +240,9 @@ class ReleasePolicy(_Amendment, frozen=True, kw_only=True, forbid_unknown_fields
         draft = replace(self.policy, released_at=at)
         released = {(one.policy_id, one.version) for one in unit.claims.policies(self.tenant_id)}
         if (draft.policy_id, draft.version) in released:
-            raise PolicyReleasedError(f"version `{draft.version}` of `{draft.policy_id}` was released meanwhile")
+            raise ClaimsFlowError.policy_released(
+                f"version `{draft.version}` of `{draft.policy_id}` was released meanwhile"
+            )
         receipt = unit.record(policy_entry(self.tenant_id, draft))
         row = replace(draft, sequence_number=receipt.sequence_number)
         return row, receipt
@@ -285,7 +283,7 @@ def amend_power_in(unit: Unit, tools: Tools, caller: Caller, amendment: Amendmen
     if not powers:
         return Amended(made=amendment.apply(unit, UNSET, caller.at))
     if amendment.subject is not None and amendment.subject in stands_for(unit, asker, asker.roles):
-        raise OwnPowerError(
+        raise IdentityFlowError.own_power(
             f"`{asker.id}` would widen their own power by `{', '.join(powers)}`: another administrator asks for it,"
             f" or the operator of the node's folder runs `assay principal amend {amendment.subject}`"
         )
@@ -314,17 +312,17 @@ def _inherited(unit: Unit, person: Principal, powers: Sequence[str]) -> Granted 
 def _require_alone(unit: Unit, asker: Principal, amendment: Amendment, powers: Sequence[str], at: Instant) -> None:
     """Raise unless the only administrator may do this alone: grant power to others, and nothing else."""
     if amendment.subject is None:
-        raise SecondAdministratorError(
+        raise IdentityFlowError.second_administrator(
             f"expected a second administrator to approve `{', '.join(powers)}`, got none: {_REMEDY}"
         )
     removed = _removed_by(unit, asker, at)
     if removed is not None:
-        raise SecondAdministratorError(
+        raise IdentityFlowError.second_administrator(
             f"`{asker.id}` removed the administrator `{removed}`, and does not grant `{', '.join(powers)}` alone:"
             f" {_REMEDY}"
         )
     if set(powers) & CREDENTIALS and not _is_own_making(unit, asker, amendment):
-        raise SecondAdministratorError(
+        raise IdentityFlowError.second_administrator(
             f"expected a second administrator to approve `{', '.join(powers)}` for `{amendment.subject}`, whose power"
             f" `{asker.id}` did not grant, got none: {_REMEDY}"
         )
@@ -347,11 +345,9 @@ def _is_own_making(unit: Unit, asker: Principal, amendment: Amendment) -> bool:
 
 def _removed_by(unit: Unit, asker: Principal, at: Instant) -> PrincipalId | None:
     """Another administrator whom the asker removed; then the asker is not the only one there ever was."""
-    versions: dict[PrincipalId, list[Principal]] = {}
-    for row in unit.identity.principal_log(asker.tenant_id):
-        versions.setdefault(row.principal.id, []).append(row.principal)
     own = stands_for(unit, asker, asker.roles)
-    for name, history in versions.items():
+    for history in unit.identity.histories(asker.tenant_id):
+        name = history[-1].id
         if name == asker.id or is_administrator(history[-1], at):
             continue
         held = [one for one in history if is_administrator(one, one.recorded_at)]
@@ -403,7 +399,9 @@ def refuse_own_power(unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) -
     subject = msgspec.json.decode(ticket.shown, type=_Shown).subject
     person = get_principal(unit, ticket.tenant_id, answer.by)
     if subject in stands_for(unit, person, (_ADMIN,)):
-        raise OwnRequestError(f"`{ticket.id}` is about `{subject}`, not independent of `{answer.by}`: another answers")
+        raise ReviewError.own_request(
+            f"`{ticket.id}` is about `{subject}`, not independent of `{answer.by}`: another answers"
+        )
 
 
 def apply_power(unit: Unit, ticket: Ticket, settlement: Settlement, answers: tuple[Answer, ...], at: Instant) -> None:
@@ -418,7 +416,7 @@ def apply_power(unit: Unit, ticket: Ticket, settlement: Settlement, answers: tup
     amendment: Amendment = msgspec.json.decode(pending.text, type=Amendment)
     powers = amendment.powers(unit)
     if not set(powers) <= set(shown.powers):
-        raise OwnRequestError(
+        raise ReviewError.own_request(
             f"`{amendment.subject}` changed since `{ticket.id}` was opened: it would gain `{', '.join(powers)}`,"
             f" the ticket showed `{', '.join(shown.powers)}`; reject it, and ask again"
         )
@@ -431,14 +429,13 @@ def apply_power(unit: Unit, ticket: Ticket, settlement: Settlement, answers: tup
 
 def require_live(unit: Unit, record: ApiKeyRecord, at: Instant) -> None:
     """Raise if the key has already ended; nothing more can then be done with it."""
-    ends = [fact.revoked_at for fact in unit.identity.api_key_revocations(record.prefix)]
+    ends = [fact.revoked_at for fact in unit.identity.ends(record.tenant_id, [record.prefix], ApiKeyRevocation)]
     if record.expires_at is not None:
         ends.append(record.expires_at)
     if ends and min(ends) <= at:
-        raise CredentialEndedError(f"API key `{record.prefix}` ended at {render_instant(min(ends))}")
+        raise IdentityFlowError.credential_ended(f"API key `{record.prefix}` ended at {render_instant(min(ends))}")
 
 
 def record_version(unit: Unit, version: Principal, salt: bytes) -> None:
-    """Record one version of a principal: the entry, and the row that it vouches for."""
-    logged = unit.record(principal_recorded(version, None if version.name is None else salt))
-    unit.identity.add_principal(version, logged.sequence_number)
+    """Record one version of a principal."""
+    unit.record(principal_recorded(version, None if version.name is None else salt))

@@ -5,7 +5,7 @@ begin: secrets -> the provider's page;   finish: code -> ID token -> claims -> p
 
 from urllib.parse import urlencode, urlsplit
 
-from assay.flows.errors.identity import NoProviderError, NotSignedInError
+from assay.flows.errors.identity import IdentityFlowError, NotSignedInError
 from assay.flows.identity.oidc_settings import OidcSettings
 from assay.flows.identity.sessions import begin_session
 from assay.flows.tools import Tools
@@ -21,7 +21,7 @@ _LONGEST_CODE = 4096
 
 def get_oidc(tools: Tools) -> OidcSettings:
     if tools.oidc is None:
-        raise NoProviderError("expected an identity provider under `[oidc]`, got none")
+        raise IdentityFlowError.no_provider("expected an identity provider under `[oidc]`, got none")
     return tools.oidc
 
 

@@ -9,13 +9,13 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict
 
-from assay.flows.errors.identity import PasswordFormError, UnknownRoleError
-from assay.flows.errors.ledger import NothingToEraseError
+from assay.facts.identity import NAME_POINTER
+from assay.flows.errors.identity import IdentityFlowError
+from assay.flows.errors.ledger import LedgerFlowError
 from assay.flows.identity.api_keys import MAY_LOOK, ApiKeyView, view_key
 from assay.flows.identity.authenticate import confirm
 from assay.flows.identity.common_passwords import find_weakness
 from assay.flows.identity.duties import AddPerson, Amend, SetSecret, amend_power, amend_power_in, record_version
-from assay.flows.identity.identity_entry import NAME_POINTER
 from assay.flows.known import get_principal
 from assay.flows.ledger.erase_record import erase_entry_in
 from assay.flows.request import (
@@ -33,6 +33,7 @@ from assay.flows.request import (
 from assay.flows.tools import Tools
 from assay.identity.authorise import require_role
 from assay.identity.caller import Caller
+from assay.identity.credential import ApiKeyRevocation
 from assay.identity.credential import set_password as password_record
 from assay.identity.mask import MASK_MAX
 from assay.identity.principal import BuiltInRole, Principal, PrincipalChange, PrincipalKind
@@ -40,14 +41,14 @@ from assay.identity.principal import add_principal as first_version
 from assay.identity.principal import amend_principal as next_version
 from assay.identity.problem import NAME_FORM
 from assay.identity.risk import RiskTier
-from assay.identity.signing_key import SigningKeyRecord, check_signing_key
+from assay.identity.signing_key import SigningKeyEnd, SigningKeyRecord, check_signing_key
 from assay.kernel.commitment import MIN_SALT_SIZE
 from assay.kernel.ids import KeyId, PrincipalId, TenantId, TicketId, parse_principal_id
 from assay.kernel.instant import Instant
 from assay.kernel.key import parse_public_key
 from assay.ports.database import Unit
 from assay.ports.password import SALT_BYTES
-from assay.registry.errors import TierChangeError
+from assay.registry.errors import DeniedError
 
 SHORTEST_PASSWORD = 12
 LONGEST_PASSWORD = 1024
@@ -249,7 +250,7 @@ def amend(tools: Tools, caller: Caller, principal_id: PrincipalId, change: Princ
     """Apply a change in a commit of its own; nobody amends their own tier (FRJ-015)."""
     by = caller.principal.id
     if by == principal_id and change.action_tier is not UNSET:
-        raise TierChangeError(f"`{by}` asked to change their own tier")
+        raise DeniedError.tier_change(f"`{by}` asked to change their own tier")
     wanted = Amend(tenant_id=caller.tenant_id, principal_id=principal_id, by=by, change=change, salt=new_salt(tools))
 
     def work(unit: Unit) -> AmendedPrincipal:
@@ -291,7 +292,7 @@ def erase_principal(tools: Tools, caller: Caller, request: ErasePrincipal) -> Na
         get_principal(unit, tenant_id, principal_id)
         numbers = unit.identity.named_in(tenant_id, principal_id)
         if not numbers:
-            raise NothingToEraseError(f"principal `{principal_id}` of `{tenant_id}` has no name")
+            raise LedgerFlowError.nothing_to_erase(f"principal `{principal_id}` of `{tenant_id}` has no name")
         for number in numbers:
             erase_entry_in(unit, tenant_id, number, (NAME_POINTER,), by=by, reason=request.reason, at=caller.at)
         return numbers
@@ -322,15 +323,16 @@ def set_password(tools: Tools, caller: Caller, request: SetPassword) -> Password
 
 def view_principal(unit: Unit, tenant_id: TenantId, principal_id: PrincipalId, *, at: Instant) -> PrincipalView:
     known = get_principal(unit, tenant_id, principal_id)
-    keys = unit.identity.api_keys(tenant_id, principal_id)
+    keys = unit.identity.api_keys_of(tenant_id, [principal_id])
+    ends = unit.identity.ends(tenant_id, [key.prefix for key in keys], ApiKeyRevocation)
+    signing_keys = unit.access.signing_keys(tenant_id, principal_id)
+    signing_ends = unit.identity.ends(tenant_id, [key.key_id for key in signing_keys], SigningKeyEnd)
     return PrincipalView(
         principal=known,
         active=known.is_active(at),
         has_password=unit.identity.find_password(tenant_id, principal_id) is not None,
-        api_keys=tuple(view_key(key, known, unit.identity.api_key_revocations(key.prefix), at) for key in keys),
-        signing_keys=tuple(
-            _signing_view(unit, key, known, at) for key in unit.access.signing_keys(tenant_id, principal_id)
-        ),
+        api_keys=tuple(view_key(key, known, [end for end in ends if end.prefix == key.prefix], at) for key in keys),
+        signing_keys=tuple(_signing_view(key, signing_ends, known, at) for key in signing_keys),
         history=unit.identity.principal_history(tenant_id, principal_id),
     )
 
@@ -347,17 +349,17 @@ def _amended(version: Principal, waiting: TicketId | None) -> AmendedPrincipal:
 def encode_password(tools: Tools, password: str, principal_id: str) -> str:
     """Hash a new password; `identity.password_form` where it is too short, too long, easily guessed, or not text."""
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
-        raise PasswordFormError(
+        raise IdentityFlowError.password_form(
             f"expected a password of {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters, got {len(password)}"
         )
     try:
         password.encode()
     except UnicodeEncodeError:
         # Not chained: the cause would carry the password into a traceback.
-        raise PasswordFormError("expected a password in UTF-8, got something else") from None
+        raise IdentityFlowError.password_form("expected a password in UTF-8, got something else") from None
     weakness = find_weakness(password, principal_id)
     if weakness is not None:
-        raise PasswordFormError(weakness)
+        raise IdentityFlowError.password_form(weakness)
     return tools.passwords.encode(password, salt=tools.entropy.token(SALT_BYTES))
 
 
@@ -378,19 +380,20 @@ def _require_known(tools: Tools, roles: tuple[str, ...]) -> None:
     # What is no name at all is reported with the other fields of the principal.
     unknown = sorted(role for role in set(roles) - known if NAME_FORM.fullmatch(role))
     if unknown:
-        raise UnknownRoleError(
+        raise IdentityFlowError.unknown_role(
             f"expected roles of {', '.join(sorted(known))}, got `{', '.join(unknown)[:80]}`; "
             "add roles of your own to `identity.roles` in assay.toml"
         )
 
 
-def _signing_view(unit: Unit, key: SigningKeyRecord, known: Principal, at: Instant) -> SigningKeyView:
-    end = unit.access.find_signing_key_end(key.key_id)
+def _signing_view(
+    key: SigningKeyRecord, ends: tuple[SigningKeyEnd, ...], known: Principal, at: Instant
+) -> SigningKeyView:
     return SigningKeyView(
         key_id=key.key_id,
         scopes=key.scopes,
         added_at=key.added_at,
         expires_at=key.expires_at,
-        ended_at=None if end is None else end.ended_at,
-        live=check_signing_key(key, known, at=at, end=end).accepted,
+        ended_at=min((end.ended_at for end in ends if end.key_id == key.key_id), default=None),
+        live=check_signing_key(key, known, at=at, ends=ends).accepted,
     )

@@ -12,9 +12,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from assay.facts.identity import credential_issued, credential_revoked
 from assay.flows.errors.identity import NotSignedInError, ThrottledError
 from assay.flows.identity.authenticate import confirm, require_session
-from assay.flows.identity.identity_entry import session_issued, session_revoked
 from assay.flows.known import get_session
 from assay.flows.request import Done, Option, Request
 from assay.flows.tools import Tools
@@ -151,8 +151,7 @@ def log_out(tools: Tools, caller: Caller, request: LogOut) -> SessionRevocation:
         require_session(proved)
         record = get_session(unit, parse_session_id(proved.credential_id))
         revocation = revoke_session(record, at=caller.at, by=proved.principal.id, reason="logged out")
-        unit.identity.revoke_session(revocation)
-        unit.record(session_revoked(record, revocation, at=caller.at))
+        unit.record(credential_revoked(record.principal_id, revocation, at=caller.at))
         return revocation
 
     return tools.database.write(work)
@@ -231,8 +230,9 @@ def begin_session(
 ) -> tuple[str, SessionRecord]:
     """The token to show once, and what is stored: row and entry in the caller's unit of work."""
     token, record = open_session(person, entropy=entropy, at=at, lifetime=lifetime)
-    unit.identity.add_session(record)
-    unit.record(session_issued(record, proved_by=proved_by))
+    row = unit.identity.sealed(record)
+    # A session is issued by the person who was authenticated.
+    unit.record(credential_issued(record, row, by=record.principal_id, proved_by=proved_by), row)
     return token, record
 
 

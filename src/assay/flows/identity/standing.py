@@ -8,12 +8,14 @@ from datetime import datetime
 
 from msgspec import UNSET, Struct, UnsetType
 
+from assay.identity.credential import ApiKeyRevocation
 from assay.identity.power import REVIEW_KEY, held_since, is_administrator, role_granted, solo_granters
 from assay.identity.principal import LOCAL_OPERATOR, BuiltInRole, Granted, Principal
+from assay.identity.signing_key import SigningKeyEnd
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant, render_instant
 from assay.ports.database import Unit
-from assay.review.errors import NotIndependentError, RoleGrantedLaterError
+from assay.review.errors import ReviewError
 from assay.review.ticket import Ticket
 
 
@@ -36,7 +38,7 @@ def require_independent(unit: Unit, ticket: Ticket, person: Principal, at: Insta
     counting = [role for role in roles if _counts(history, role, ticket)]
     if not counting:
         since = min(found for role in roles if (found := held_since(history, role)) is not None)
-        raise RoleGrantedLaterError(
+        raise ReviewError.role_granted_later(
             f"expected a role that `{person.id}` held when `{ticket.id}` was opened at"
             f" {render_instant(ticket.opened_at)}, got `{', '.join(roles)}` since {render_instant(since)}:"
             " somebody who held it then answers, or the question is asked again"
@@ -44,7 +46,7 @@ def require_independent(unit: Unit, ticket: Ticket, person: Principal, at: Insta
     shared = _hands(unit, ticket, at) & stands_for(unit, person, counting)
     if shared:
         name = min(shared)
-        raise NotIndependentError(
+        raise ReviewError.not_independent(
             f"expected somebody whom `{name}` gave neither a role alone nor a password, got `{person.id}`:"
             f" `{name}` asked for `{ticket.id}` or made a key of the one who asked; another person answers, or the"
             f" operator of the node's folder vouches with `assay principal amend {person.id} --role …` and"
@@ -85,12 +87,16 @@ def _makers_of(unit: Unit, tenant_id: TenantId, principal_id: PrincipalId, at: I
     if known is None:
         return set()
     found = set(_password_maker(unit, known))
-    for key in unit.identity.api_keys(tenant_id, principal_id):
-        ends = [one.revoked_at for one in unit.identity.api_key_revocations(key.prefix)]
+    keys = unit.identity.api_keys_of(tenant_id, [principal_id])
+    revoked = unit.identity.ends(tenant_id, [key.prefix for key in keys], ApiKeyRevocation)
+    for key in keys:
+        ends = [one.revoked_at for one in revoked if one.prefix == key.prefix]
         if all(at < end for end in ends) and (key.expires_at is None or at < key.expires_at):
             found |= _maker(key.granted, None, principal_id)
-    for signing in unit.access.signing_keys(tenant_id, principal_id):
-        if unit.access.find_signing_key_end(signing.key_id) is None:
+    signers = unit.access.signing_keys(tenant_id, principal_id)
+    ended = {one.key_id for one in unit.identity.ends(tenant_id, [one.key_id for one in signers], SigningKeyEnd)}
+    for signing in signers:
+        if signing.key_id not in ended:
             found |= _maker(signing.granted, signing.added_by, principal_id)
     return found
 

@@ -9,12 +9,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
+from assay.facts.identity import NAME_POINTER, principal_recorded
 from assay.flows.identity.api_keys import MAY_LOOK
 from assay.flows.identity.authenticate import confirm
-from assay.flows.identity.identity_entry import (
-    NAME_POINTER,
-    principal_recorded,
-)
 from assay.flows.identity.standing import stands_for
 from assay.flows.known import get_principal
 from assay.flows.registry.registry_entry import tier_entry
@@ -40,10 +37,10 @@ from assay.kernel.instant import Instant
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.registry_store import ChangedTier
-from assay.registry.errors import TierChangeError
+from assay.registry.errors import DeniedError
 from assay.registry.tier_change import TierChange, TierOrder, change_tier
 from assay.review.answer import Answer
-from assay.review.errors import OwnRequestError
+from assay.review.errors import ReviewError
 from assay.review.kind import TicketKind
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket, TicketDraft
@@ -87,7 +84,7 @@ def request_tier(tools: Tools, caller: Caller, request: RequestTier) -> Done[Tic
         _require_question(asker, known, order)
         ticket = draft_ticket(tools, caller.tenant_id, _draft(asker, known, order, caller.at), at=caller.at)
         for earlier in unit.review.open_tickets_about(caller.tenant_id, TicketKind.TIER_CHANGE, ticket.about or ""):
-            raise TierChangeError(f"`{earlier.id}` already asks about the tier of `{subject}`")
+            raise DeniedError.tier_change(f"`{earlier.id}` already asks about the tier of `{subject}`")
         open_review_in(unit, ticket)
         return ticket
 
@@ -112,7 +109,7 @@ def refuse_own_tier(unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) ->
     """The follow-up of each answer: nobody decides on their own tier, under whatever name."""
     person = get_principal(unit, ticket.tenant_id, answer.by)
     if _asked(ticket).subject in stands_for(unit, person, ticket.eligible_roles):
-        raise OwnRequestError(f"`{ticket.id}` is about `{answer.by}`")
+        raise ReviewError.own_request(f"`{ticket.id}` is about `{answer.by}`")
 
 
 def apply_tier(unit: Unit, ticket: Ticket, settlement: Settlement, answers: tuple[Answer, ...], at: Instant) -> None:
@@ -122,7 +119,9 @@ def apply_tier(unit: Unit, ticket: Ticket, settlement: Settlement, answers: tupl
     asked, tenant_id = _asked(ticket), ticket.tenant_id
     known = get_principal(unit, tenant_id, PrincipalId(asked.subject))
     if known.action_tier != asked.from_tier:
-        raise TierChangeError(f"`{known.id}` has tier {known.action_tier}; `{ticket.id}` showed {asked.from_tier}")
+        raise DeniedError.tier_change(
+            f"`{known.id}` has tier {known.action_tier}; `{ticket.id}` showed {asked.from_tier}"
+        )
     by = get_principal(unit, tenant_id, next(one.by for one in answers if one.choice == _AUTHORISE))
     order = TierOrder(subject=asked.subject, to_tier=asked.to_tier, reason=asked.reason, ticket_id=ticket.id)
     history = load_tier_changes(unit, tenant_id, asked.subject)
@@ -139,9 +138,9 @@ def load_tier_changes(unit: Unit, tenant_id: TenantId, subject: str) -> tuple[Ti
 
 def _require_question(asker: Principal, known: Principal, order: TierOrder) -> None:
     if asker.id == known.id:
-        raise TierChangeError(f"`{asker.id}` asked to change their own tier")
+        raise DeniedError.tier_change(f"`{asker.id}` asked to change their own tier")
     if known.action_tier == order.to_tier:
-        raise TierChangeError(f"`{known.id}` has tier {order.to_tier} already")
+        raise DeniedError.tier_change(f"`{known.id}` has tier {order.to_tier} already")
 
 
 def _draft(asker: Principal, known: Principal, order: TierOrder, at: Instant) -> TicketDraft:
@@ -172,8 +171,7 @@ def _record_tier(unit: Unit, ticket: Ticket, known: Principal, change: TierChang
             powers=powers, asked_by=asked_by, approved_by=(change.changed_by,), ticket_id=ticket_id, solo=False
         )
         following = msgspec.structs.replace(following, granted=granted)
-    logged = unit.record(principal_recorded(following, _salt_of(unit, known)))
-    unit.identity.add_principal(following, logged.sequence_number)
+    unit.record(principal_recorded(following, _salt_of(unit, known)))
 
 
 def _salt_of(unit: Unit, known: Principal) -> bytes | None:

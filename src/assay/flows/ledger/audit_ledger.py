@@ -18,8 +18,6 @@ from msgspec.structs import replace
 from assay.facts.table import TABLES
 from assay.flows.delivery.recount_rules import check_rules
 from assay.flows.errors.ledger import OtherDatabaseError
-from assay.flows.identity.check_credentials import check_credentials
-from assay.flows.identity.check_principals import check_principals
 from assay.flows.ledger.audit_mark import AuditReport, Mark, load_mark, store_mark
 from assay.flows.ledger.audit_parts import (
     Done,
@@ -35,16 +33,17 @@ from assay.flows.ledger.audit_parts import (
     run_part,
     summed_tables,
 )
-from assay.flows.ledger.check_entry import EntryFaultError
+from assay.flows.ledger.check_entry import NEXT_STEPS, EntryFaultError
 from assay.flows.ledger.check_index import check_index
 from assay.flows.ledger.check_key_facts import verify_key_facts
+from assay.flows.ledger.compare_rows import RowProblem
 from assay.flows.ledger.own_keys import own_key_ring, verify_own_database
 from assay.flows.tools import Tools
 from assay.flows.truth.check_bronze import check_bronze
 from assay.flows.verdicts.check_rows import check_graphs, check_verdicts
 from assay.kernel.checkpoint import Checkpoint, parse_checkpoint, verify_checkpoint
 from assay.kernel.digest import Digest, digest_from_raw
-from assay.kernel.errors import Error
+from assay.kernel.errors import Error, KeyUseError
 from assay.kernel.growth import EMPTY_GROWTH, Grown, Growth, grow, growth_of
 from assay.kernel.ids import TenantId
 from assay.kernel.key import KeyPurpose, KeyRing
@@ -110,6 +109,10 @@ def audit_ledger(
     report, growth = tools.database.read(
         lambda unit: _audit(unit, tools, tenant_id, ring, mark, progress, workers, sample, full=full)
     )
+    if not report.holds:
+        tools.damage.add(EntryFaultError(report.code or EntryFaultError.code, "", report.first_bad_entry))
+    elif report.verified_from == 1:
+        tools.damage.clear()
     if report.holds and leave_mark:
         try:
             store_mark(tools, report, growth)
@@ -118,6 +121,12 @@ def audit_ledger(
             words = f"no mark was left, so the next run reads the same again: {error}"
             return replace(report, skipped=(*report.skipped, words))
     return report
+
+
+def compare_sample(tools: Tools, tenant_id: TenantId, count: int) -> int:
+    """Compare some rows of every table with their entries; return how many. A row that differs is raised."""
+    seed = tools.entropy.token(_KEY_BYTES)
+    return tools.database.read(lambda unit: check_sample(unit, tenant_id, count, seed))
 
 
 def _audit(
@@ -181,6 +190,7 @@ def _audit(
         code=fault.fault_code if fault else None,
         message=str(fault) if fault else None,
         last_good_checkpoint=walk.last_good_checkpoint,
+        next_steps=NEXT_STEPS if fault else (),
     )
     return report, walk.growth
 
@@ -438,10 +448,20 @@ def _check_tables(unit: Unit, seen: Iterable[Done]) -> int:
 
 def _check_rows(unit: Unit, tenant_id: TenantId) -> None:
     """Tables of rooms whose rows are not declared as projections yet, and the indexes."""
-    people = (check_principals, check_credentials)
-    checks = (*people, check_bronze, check_graphs, check_verdicts, check_rules, check_index)
+    checks = (_check_seals, check_bronze, check_graphs, check_verdicts, check_rules, check_index)
     for problem in chain.from_iterable(check(unit, tenant_id) for check in checks):
         raise EntryFaultError(problem.code, problem.message, problem.entry)
+
+
+def _check_seals(unit: Unit, tenant_id: TenantId) -> Iterator[RowProblem]:
+    """Credentials whose MAC does not hold: their hash was exchanged, or nobody issued them. None without the key."""
+    try:
+        for credential_id in unit.identity.broken_credentials(tenant_id):
+            message = f"expected the MAC of the credential `{credential_id}` to hold, got a row that was changed"
+            yield RowProblem(code="identity.row_differs", message=message, entry=None)
+    except KeyUseError:
+        # A folder without its keys; everything else is checked.
+        return
 
 
 def _check_transcripts(unit: Unit, tenant_id: TenantId, ring: KeyRing, seen: Iterable[Done]) -> int:

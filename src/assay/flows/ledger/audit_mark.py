@@ -18,7 +18,8 @@ from assay.kernel.signature import SignedKind, signing_message, verify_ed25519
 class AuditReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What was verified; `holds` is the answer, the rest says why and where.
 
-    `skipped` lists what this run did not read, `everything_at` is when all of it was last read and held.
+    `skipped` lists what this run did not read, `everything_at` is when all of it was last read and held. Where it does
+    not hold, `next_steps` says what to do.
     """
 
     tenant_id: TenantId
@@ -37,6 +38,7 @@ class AuditReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     code: str | None = None
     message: str | None = None
     last_good_checkpoint: int | None = None
+    next_steps: tuple[str, ...] = ()
 
 
 class Mark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -156,7 +156,9 @@ class _Tally:
         except DamagedRecordError as error:
             raise EntryFaultError("ledger.body", str(error), entry.sequence_number) from error
         for row in rows:
-            self.add_row(PROJECTOR.shape_of(type(row)).table, self._encode(row))
+            table = PROJECTOR.shape_of(type(row)).table
+            if table:
+                self.add_row(table, self._encode(row))
 
     def _erase(self, entry: Entry) -> None:
         """What was erased is no longer due."""

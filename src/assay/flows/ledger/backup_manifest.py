@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.kernel.digest import Digest
+from assay.kernel.errors import Blame, Code
 from assay.kernel.ids import KeyId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.key import Endorsement, Retirement
@@ -27,16 +28,23 @@ _NAME = re.compile(
 )
 
 
-class MalformedManifestError(BackupError):
-    """An archive does not say what it holds in a form we read."""
+class UnusableBackupError(BackupError):
+    """A backup cannot be restored, or not here."""
 
-    code = "backup.manifest"
-
-
-class MemberNameError(BackupError):
-    """A member has a name that no backup of ours has, as one that leads out of the folder."""
-
-    code = "backup.member_name"
+    manifest = Code("backup.manifest", "An archive does not say what it holds in a form we read.")
+    member_name = Code(
+        "backup.member_name", "A member has a name that no backup of ours has, as one that leads out of the folder."
+    )
+    unlisted_member = Code(
+        "backup.unlisted_member", "The archive does not hold exactly the members that its manifest lists."
+    )
+    altered_member = Code("backup.altered_member", "A member is not the one that was signed for.")
+    untrusted = Code("backup.untrusted", "The archive was signed, but not by a key that an anchor leads to.")
+    target_in_use = Code("backup.target_in_use", "A backup is restored into an empty database only.", Blame.USAGE)
+    schema = Code("backup.schema", "The backup was made by a program with another schema.", Blame.USAGE)
+    does_not_hold = Code(
+        "backup.does_not_hold", "What the archive holds is no ledger that holds; nothing of it was kept."
+    )
 
 
 class Member(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -73,9 +81,11 @@ class Manifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         names = [member.name for member in self.members]
         for name in names:
             if _NAME.fullmatch(name) is None:
-                raise MemberNameError(f"expected a name that a backup has, got `{ascii(name)[1:-1][:80]}`")
+                raise UnusableBackupError.member_name(
+                    f"expected a name that a backup has, got `{ascii(name)[1:-1][:80]}`"
+                )
         if len(set(names)) != len(names):
-            raise MemberNameError("expected each member once")
+            raise UnusableBackupError.member_name("expected each member once")
 
 
 class ManifestSignature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -95,11 +105,11 @@ def parse_manifest(content: bytes) -> Manifest:
     try:
         return msgspec.json.decode(content, type=Manifest)
     except msgspec.MsgspecError as error:
-        raise MalformedManifestError(f"expected a manifest of `{BACKUP_FORMAT}`: {error}") from error
+        raise UnusableBackupError.manifest(f"expected a manifest of `{BACKUP_FORMAT}`: {error}") from error
 
 
 def parse_manifest_signature(content: bytes) -> ManifestSignature:
     try:
         return msgspec.json.decode(content, type=ManifestSignature)
     except msgspec.MsgspecError as error:
-        raise MalformedManifestError(f"expected a key id and a signature: {error}") from error
+        raise UnusableBackupError.manifest(f"expected a key id and a signature: {error}") from error

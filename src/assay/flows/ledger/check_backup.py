@@ -12,6 +12,7 @@ from assay.flows.ledger.backup_manifest import (
     Manifest,
     ManifestSignature,
     Member,
+    UnusableBackupError,
     manifest_message,
     parse_manifest,
     parse_manifest_signature,
@@ -20,27 +21,9 @@ from assay.kernel.digest import digest_from_raw
 from assay.kernel.ids import KeyId
 from assay.kernel.key import KeyPurpose, TrustAnchors, UnknownKeyError, trusted_keys
 from assay.kernel.signature import parse_signature_hex, verify_ed25519
-from assay.ports.archive import ArchiveReader, BackupError
+from assay.ports.archive import ArchiveReader
 
 _LARGEST_MANIFEST = 64 * 1024 * 1024
-
-
-class UnlistedMemberError(BackupError):
-    """The archive does not hold exactly the members that its manifest lists."""
-
-    code = "backup.unlisted_member"
-
-
-class AlteredMemberError(BackupError):
-    """A member is not the one that was signed for."""
-
-    code = "backup.altered_member"
-
-
-class UntrustedBackupError(BackupError):
-    """The archive was signed, but not by a key that an anchor leads to."""
-
-    code = "backup.untrusted"
 
 
 class CheckedBackup(Struct, frozen=True, kw_only=True):
@@ -87,7 +70,9 @@ def _public_key(manifest: Manifest, anchors: TrustAnchors, signature: ManifestSi
     for record in known:
         if record.key_id == signature.key_id and record.raw_public_key is not None:
             return record.raw_public_key
-    raise UntrustedBackupError(f"expected a key of the node or of yours, got a signature by `{signature.key_id}`")
+    raise UnusableBackupError.untrusted(
+        f"expected a key of the node or of yours, got a signature by `{signature.key_id}`"
+    )
 
 
 def _require_trusted(manifest: Manifest, anchors: TrustAnchors, signer: KeyId) -> None:
@@ -95,7 +80,7 @@ def _require_trusted(manifest: Manifest, anchors: TrustAnchors, signer: KeyId) -
     try:
         ring.get(signer, manifest.created_at, purpose=KeyPurpose.LEDGER)
     except UnknownKeyError as error:
-        raise UntrustedBackupError(f"expected a signer that a trusted key leads to, got `{signer}`") from error
+        raise UnusableBackupError.untrusted(f"expected a signer that a trusted key leads to, got `{signer}`") from error
 
 
 def _require_listed(archive: ArchiveReader, manifest: Manifest) -> None:
@@ -103,7 +88,9 @@ def _require_listed(archive: ArchiveReader, manifest: Manifest) -> None:
     found = sorted(archive.names())
     if found != listed:
         odd = sorted(set(found) ^ set(listed)) or ["a name twice"]
-        raise UnlistedMemberError(f"expected exactly the members that were signed for, got a difference in `{odd[0]}`")
+        raise UnusableBackupError.unlisted_member(
+            f"expected exactly the members that were signed for, got a difference in `{odd[0]}`"
+        )
 
 
 def _require_hash(archive: ArchiveReader, member: Member) -> None:
@@ -113,9 +100,9 @@ def _require_hash(archive: ArchiveReader, member: Member) -> None:
             digest.update(chunk)
             size += len(chunk)
             if size > member.size:
-                raise AlteredMemberError(f"expected {member.size} bytes in `{member.name}`, got more")
+                raise UnusableBackupError.altered_member(f"expected {member.size} bytes in `{member.name}`, got more")
     if (size, digest_from_raw(digest.digest())) != (member.size, member.sha256):
-        raise AlteredMemberError(f"expected {member.sha256} for `{member.name}`, got other content")
+        raise UnusableBackupError.altered_member(f"expected {member.sha256} for `{member.name}`, got other content")
 
 
 def _small(archive: ArchiveReader, name: str) -> bytes:
@@ -124,5 +111,7 @@ def _small(archive: ArchiveReader, name: str) -> bytes:
         for chunk in chunks:
             content += chunk
             if len(content) > _LARGEST_MANIFEST:
-                raise AlteredMemberError(f"expected at most {_LARGEST_MANIFEST} bytes in `{name}`, got more")
+                raise UnusableBackupError.altered_member(
+                    f"expected at most {_LARGEST_MANIFEST} bytes in `{name}`, got more"
+                )
     return content

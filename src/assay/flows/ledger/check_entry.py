@@ -27,16 +27,30 @@ _PLAIN_COLUMNS = (
 _plain_columns = attrgetter(*_PLAIN_COLUMNS)
 
 
+# What an operator does about damage, in this order.
+NEXT_STEPS = (
+    "stop changing the node; copy its folder and its database for inspection",
+    "run `assay ledger verify --full`: it names the first bad entry and the last good checkpoint",
+    "restore a backup that holds at least the last good checkpoint: `assay restore`",
+)
+
+
 class EntryFaultError(LedgerError):
-    """The ledger does not hold: `fault_code` says how, `entry` where, if one entry can be named."""
+    """The ledger does not hold: `fault_code` says how, `entry` where, if one entry can be named.
+
+    `last_good_checkpoint` is the size of the newest checkpoint before that entry that still holds, where it was sought.
+    """
 
     code = "ledger.fault"
     blame = Blame.INPUT
 
-    def __init__(self, fault_code: str, message: str, entry: int | None) -> None:
+    def __init__(
+        self, fault_code: str, message: str, entry: int | None, *, last_good_checkpoint: int | None = None
+    ) -> None:
         super().__init__(message)
         self.fault_code = fault_code
         self.entry = entry
+        self.last_good_checkpoint = last_good_checkpoint
 
 
 def verify_stored_entry(row: StoredEntry, tenant_id: TenantId, expected: int, *, previous_hash: Digest | None) -> Entry:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.flows.errors.ledger import NoWitnessesError
+from assay.flows.errors.ledger import LedgerFlowError
 from assay.flows.ledger.check_proof_text import check_proof_text
 from assay.flows.ledger.check_report import check_report, parse_report
 from assay.flows.ledger.report_period import REPORT_FORMAT
@@ -54,12 +54,14 @@ def check_proof(
         return check_proof_text(proof, entry, anchors, witnesses=known, threshold=threshold, origin=origin)
     if content.startswith(_COSE):
         if known or threshold > 0:
-            raise NoWitnessesError("witnesses cosign checkpoints, and a COSE message has none: give a bundle")
+            raise LedgerFlowError.proof_no_witnesses(
+                "witnesses cosign checkpoints, and a COSE message has none: give a bundle"
+            )
         return check_scitt(content, anchors, entry=entry, origin=origin)
     fields = _fields(content)
     if fields.get("format") == _REPORT:
         if known or threshold > 0:
-            raise NoWitnessesError("an audit report does not say who cosigned: give a bundle")
+            raise LedgerFlowError.proof_no_witnesses("an audit report does not say who cosigned: give a bundle")
         return check_report(parse_report(content), anchors, origin=origin)
     if fields.get("format") == _SEARCH:
         search = parse_search(content)

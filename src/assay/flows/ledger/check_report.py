@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 from msgspec.structs import asdict
 
-from assay.flows.errors.ledger import ReportError
+from assay.flows.errors.ledger import LedgerFlowError
 from assay.flows.ledger.report_period import REPORT_FORMAT, PeriodReport, ReportRow, is_asked
 from assay.flows.ledger.report_row import RowFacts, derive_row
 from assay.kernel.bundle import parse_entry_head
@@ -35,9 +35,9 @@ def parse_report(received: bytes) -> PeriodReport:
     try:
         report = msgspec.json.decode(received, type=PeriodReport)
     except msgspec.DecodeError as error:
-        raise ReportError(f"expected a report of `{REPORT_FORMAT}`: {error}") from error
+        raise LedgerFlowError.proof_report(f"expected a report of `{REPORT_FORMAT}`: {error}") from error
     if not isinstance(document, dict) or "format" not in document:
-        raise ReportError(f"expected `format` to be `{REPORT_FORMAT}`, got none")
+        raise LedgerFlowError.proof_report(f"expected `format` to be `{REPORT_FORMAT}`, got none")
     return report
 
 
@@ -69,7 +69,7 @@ def _rows(report: PeriodReport) -> str:
         facts = derive_row(row.entry.encode())
         told = asdict(row)
         if any(told[name] != value for name, value in asdict(facts).items()):
-            raise ReportError(f"entry {row.sequence_number} does not say what its row says")
+            raise LedgerFlowError.proof_report(f"entry {row.sequence_number} does not say what its row says")
         _require_place(report, row, facts, previous)
         previous = facts.sequence_number
     return f"{len(report.rows)} rows say what their entries say"
@@ -77,15 +77,19 @@ def _rows(report: PeriodReport) -> str:
 
 def _require_place(report: PeriodReport, row: ReportRow, facts: RowFacts, previous: int) -> None:
     if not is_asked(facts, report.scope) or facts.sequence_number <= previous:
-        raise ReportError(f"entry {row.sequence_number} does not belong where it is in this report")
+        raise LedgerFlowError.proof_report(f"entry {row.sequence_number} does not belong where it is in this report")
     tenant_id = parse_entry_head(row.entry.encode()).tenant_id
     if tenant_id != report.tenant_id:
-        raise ReportError(f"expected entries of `{report.tenant_id}`, got {row.sequence_number} of `{tenant_id}`")
+        raise LedgerFlowError.proof_report(
+            f"expected entries of `{report.tenant_id}`, got {row.sequence_number} of `{tenant_id}`"
+        )
 
 
 def _size(report: PeriodReport, signed: SignedCheckpoint) -> str:
     if (report.tree_size, report.origin) != (signed.checkpoint.size, signed.checkpoint.origin):
-        raise ReportError(f"expected size and origin of the checkpoint, got {report.tree_size} of `{report.origin}`")
+        raise LedgerFlowError.proof_report(
+            f"expected size and origin of the checkpoint, got {report.tree_size} of `{report.origin}`"
+        )
     return f"checkpoint of `{report.origin}` at size {report.tree_size}"
 
 

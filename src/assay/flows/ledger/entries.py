@@ -10,11 +10,11 @@ from msgspec import Meta, Struct
 
 from assay.facts.ledger import Erasure
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.identity import SessionRequiredError
+from assay.flows.errors.identity import IdentityFlowError
 from assay.flows.identity.authenticate import confirm
 from assay.flows.ledger.erase_record import erase_entry_in
 from assay.flows.ledger.seal_draft import seal_draft
-from assay.flows.ledger.show_entries import ShownEntry, show_stored
+from assay.flows.ledger.show_entries import ShownEntry, require_sound, show_stored
 from assay.flows.request import (
     LINES,
     BulkLine,
@@ -40,6 +40,7 @@ from assay.kernel.json_text import parse_json
 from assay.kernel.ledger import EntryKind, Receipt
 from assay.kernel.merkle import MAX_SIZE
 from assay.ports.database import Pending, Unit
+from assay.ports.ledger_store import StoredEntry
 
 SequenceNumber = Annotated[int, Meta(ge=1, le=MAX_SIZE, description="The number of an entry, from 1 on.")]
 _Sequence = Annotated[SequenceNumber, Option(metavar="SEQ")]
@@ -124,7 +125,7 @@ class ErasedEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 def entries(tools: Tools, caller: Caller, request: ListEntries) -> Page[EntryItem]:
     """List entries by number, all or those of one kind.
 
-    Nothing is verified by showing it; `assay ledger verify` does that.
+    Each is hashed again; one that was changed is refused (`ledger.fault`). `assay ledger verify` checks the chain.
     """
     is_newest = request.order == "newest"
     place = read_number("entries", request.cursor)
@@ -162,9 +163,15 @@ def entry(tools: Tools, caller: Caller, request: ShowEntry) -> EntryItem:
 
 def entry_text(tools: Tools, caller: Caller, request: QuoteEntry) -> Content:
     """Return the text of one entry exactly as it was hashed: its SHA-256 is the entry's hash."""
-    row = tools.database.read(lambda unit: unit.ledger.find_entry(caller.tenant_id, request.sequence))
-    if row is None:
-        raise NotFoundError(f"`{caller.tenant_id}` has no entry {request.sequence}")
+
+    def look(unit: Unit) -> StoredEntry:
+        row = unit.ledger.find_entry(caller.tenant_id, request.sequence)
+        if row is None:
+            raise NotFoundError(f"`{caller.tenant_id}` has no entry {request.sequence}")
+        require_sound(unit, row)
+        return row
+
+    row = tools.database.read(look)
     return Content(body=row.text, etag=row.entry_hash, is_immutable=True)
 
 
@@ -238,7 +245,9 @@ def require_discloser(caller: Caller) -> None:
     """Raise unless the caller may see personal values: an operator, present in a session of their own."""
     require_role(caller.principal, [BuiltInRole.OPERATOR])
     if not caller.has_session:
-        raise SessionRequiredError(f"expected a session of an operator to disclose personal values, got {caller.via}")
+        raise IdentityFlowError.session_required(
+            f"expected a session of an operator to disclose personal values, got {caller.via}"
+        )
 
 
 def entry_item(shown: ShownEntry) -> EntryItem:

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
+from assay.facts.identity import NAME_POINTER
 from assay.facts.ledger import Erasure
-from assay.flows.errors.ledger import NothingToEraseError
-from assay.flows.identity.identity_entry import NAME_POINTER
+from assay.flows.errors.ledger import LedgerFlowError
 from assay.flows.tools import Tools
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
@@ -58,10 +58,11 @@ def erase_entry_in(
     missing = sorted(set(pointers or ()) - set(erased))
     if not erased or missing:
         what = ", ".join(missing) or "any"
-        raise NothingToEraseError(f"entry {sequence_number} of `{tenant_id}` has no erasable value at `{what}`")
+        raise LedgerFlowError.nothing_to_erase(
+            f"entry {sequence_number} of `{tenant_id}` has no erasable value at `{what}`"
+        )
     if NAME_POINTER in erased:
-        # A principal's name is kept for reading too, beside the principal's record.
-        unit.identity.erase_name(tenant_id, sequence_number)
+        unit.identity.forget_names()
     # An answer that is kept under a request's key may quote the value; without it a repeat is `request.answer_lost`.
     unit.requests.clear_answers(tenant_id)
     erasure = Erasure(sequence_number=sequence_number, pointers=erased, erased_by=by, reason=reason)

@@ -12,8 +12,8 @@ from msgspec import Struct
 from assay.claims.policy import ApprovalNeed
 from assay.flows.claims.claims_facts import active_policy, find_unheld
 from assay.flows.errors.ledger import OtherDatabaseError
+from assay.flows.ledger.audit_ledger import compare_sample
 from assay.flows.ledger.audit_mark import load_mark
-from assay.flows.ledger.audit_parts import check_sample
 from assay.flows.ledger.check_entry import EntryFaultError
 from assay.flows.ledger.checkpoint_growth import ask_witnesses
 from assay.flows.ledger.own_keys import has_key_for, own_key_ring, own_key_ring_in, own_signers, verify_own_database
@@ -216,7 +216,7 @@ def _sample(tools: Tools, tenant_id: TenantId) -> Examined:
     """Some rows of every table, other ones each time."""
     name = f"rows of {tenant_id}"
     try:
-        count = tools.database.read(lambda unit: check_sample(unit, tenant_id, _SAMPLE, tools.entropy.token(16)))
+        count = compare_sample(tools, tenant_id, _SAMPLE)
     except EntryFaultError as error:
         advice = "somebody changed rows: `assay ledger verify --full` names the first, restore from a backup"
         return failed(name, f"{error} [{error.fault_code}]", advice)

@@ -8,12 +8,10 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from assay.flows.errors import FlowError
-from assay.flows.errors.ledger import NoCheckpointError
+from assay.flows.errors.ledger import LedgerFlowError, NoCheckpointError
 from assay.flows.ledger.prove_record import bundle_of
 from assay.flows.tools import Tools
 from assay.kernel.bundle import render_bundle
-from assay.kernel.errors import Blame
 from assay.kernel.ids import TenantId
 from assay.kernel.tile import TILE_BITS, TILE_WIDTH, TileCache, tile_path, tile_width
 from assay.ports.database import Unit
@@ -30,13 +28,6 @@ class ExportForm(StrEnum):
     BUNDLE = "bundle"
     NDJSON = "ndjson"
     TILES = "tiles"
-
-
-class EntryTooLongError(FlowError):
-    """An entry does not fit a tile log's entry bundle, whose lengths have 16 bits."""
-
-    code = "ledger.entry_too_long"
-    blame = Blame.USAGE
 
 
 class Exported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -111,7 +102,7 @@ def _entry_bundle(unit: Unit, tenant_id: TenantId, index: int, width: int) -> by
     texts = [row.text for row in unit.ledger.entries(tenant_id, first=first, last=first + width - 1)]
     for number, text in enumerate(texts, first):
         if len(text) > _LONGEST:
-            raise EntryTooLongError(
+            raise LedgerFlowError.entry_too_long(
                 f"expected at most {_LONGEST} bytes for a tile log, got {len(text)} in entry {number}; export ndjson"
             )
     return b"".join(len(text).to_bytes(2) + text for text in texts)

@@ -7,7 +7,7 @@ database says, nothing is signed that was not signed before.
 from collections.abc import Callable
 from enum import StrEnum
 
-from assay.flows.errors.ledger import OwnProofError
+from assay.flows.errors.ledger import LedgerFlowError
 from assay.flows.ledger.own_keys import own_key_ring
 from assay.flows.ledger.prove_record import prove_record
 from assay.flows.tools import Tools
@@ -51,7 +51,7 @@ def render_proof(tools: Tools, bundle: Bundle, form: ProofForm, *, at: Instant) 
 def _require_own(tools: Tools, bundle: Bundle) -> None:
     finding = check_bundle(bundle, TrustAnchors(key_ids=frozenset([tools.founder])))
     if not finding.holds:
-        raise OwnProofError(f"expected a proof that holds before it is signed, got {finding.code}")
+        raise LedgerFlowError.proof_not_own(f"expected a proof that holds before it is signed, got {finding.code}")
 
 
 def _dsse(bundle: Bundle, key_id: KeyId, sign: _Sign, at: Instant) -> bytes:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from assay.flows.errors.ledger import OtherDatabaseError, OwnKeyError
+from assay.flows.errors.ledger import LedgerFlowError, OtherDatabaseError
 from assay.flows.tools import Tools
 from assay.kernel.errors import KeyUseError
 from assay.kernel.ids import KeyId
@@ -71,7 +71,7 @@ def verify_own_keys(tools: Tools, *, at: Instant, find_place: FindPlace) -> None
             ring.get(signer.key_id, at, purpose=purpose)
         except KeyUseError as error:
             advice = _advice(ring, signer.key_id, purpose, find_place)
-            raise OwnKeyError(
+            raise LedgerFlowError.key_not_own(
                 f"the {purpose} key of assay.toml cannot sign: {error} [{error.code}]; {advice}"
             ) from error
 

@@ -5,7 +5,7 @@ logged indexes that the newest checkpoint covers -> their answers -> the entries
 
 from collections.abc import Sequence
 
-from assay.flows.errors.ledger import DamagedIndexError, NoIndexError, SearchSizeError
+from assay.flows.errors.ledger import LedgerFlowError
 from assay.flows.ledger.prove_record import bundle_of
 from assay.flows.ledger.search_entries import consecutive_segments
 from assay.flows.tools import Tools
@@ -37,11 +37,15 @@ def _prove(unit: Unit, tenant_id: TenantId, terms: tuple[str, ...], cache: TileC
     size = 0 if kept is None else kept.size
     segments = [one for one in consecutive_segments(unit, tenant_id) if one.sequence_number <= size]
     if not segments:
-        raise NoIndexError(f"no index of `{tenant_id}` is covered by a checkpoint: seal one, and sign a checkpoint")
+        raise LedgerFlowError.search_no_index(
+            f"no index of `{tenant_id}` is covered by a checkpoint: seal one, and sign a checkpoint"
+        )
     answered = tuple(_answered(unit, tenant_id, segment, terms, cache, size) for segment in segments)
     numbers = [number for one in answered for number in common_numbers(one.answers)]
     if len(numbers) > MAX_PROVEN:
-        raise SearchSizeError(f"expected at most {MAX_PROVEN} entries in a proof, got {len(numbers)}: add a term")
+        raise LedgerFlowError.search_size(
+            f"expected at most {MAX_PROVEN} entries in a proof, got {len(numbers)}: add a term"
+        )
     return SearchProof(
         terms=terms,
         newest=bundle_of(unit, tenant_id, segments[-1].sequence_number, cache=cache),
@@ -55,7 +59,9 @@ def _answered(
 ) -> SegmentAnswers:
     number, tree = segment.sequence_number, _tree(unit, tenant_id, segment)
     if tree.root != segment.root:
-        raise DamagedIndexError(f"the index that entry {number} logs has another root than was logged")
+        raise LedgerFlowError.search_damaged_index(
+            f"the index that entry {number} logs has another root than was logged"
+        )
     return SegmentAnswers(
         index=_proven(unit, tenant_id, number, cache, size),
         answers=tuple(tree.answer(term, page=_page(unit, tenant_id, number, term)) for term in terms),
@@ -81,5 +87,7 @@ def _page(unit: Unit, tenant_id: TenantId, number: int, term: str) -> int:
 def _proven(unit: Unit, tenant_id: TenantId, number: int, cache: TileCache, size: int) -> ProvenEntry:
     texts = unit.ledger.texts(tenant_id, [number])
     if number not in texts:
-        raise DamagedIndexError(f"the index names entry {number} of `{tenant_id}`, which is not there")
+        raise LedgerFlowError.search_damaged_index(
+            f"the index names entry {number} of `{tenant_id}`, which is not there"
+        )
     return ProvenEntry(entry=texts[number].decode(), inclusion_path=cache.inclusion_path(number - 1, size))

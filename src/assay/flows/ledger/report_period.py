@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from assay.flows.errors.ledger import NoCheckpointError, ReportSizeError
+from assay.flows.errors.ledger import LedgerFlowError, NoCheckpointError
 from assay.flows.ledger.report_row import DECIDING, RowFacts, derive_row
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
@@ -74,7 +74,7 @@ def report_period(
     """What was decided in a period, with the proof of it.
 
     Raises `NoCheckpointError` while no checkpoint covers every entry of the period, since what is not proven is not
-    reported; and `ReportSizeError` as soon as the entries in it are more than `most_bytes` long.
+    reported; and `report.size` as soon as the entries in it are more than `most_bytes` long.
     """
     return tools.database.read(lambda unit: _report(unit, tools, tenant_id, scope, at, most_bytes))
 
@@ -126,7 +126,7 @@ def _asked(
             continue
         size += len(row.text)
         if most_bytes is not None and size > most_bytes:
-            raise ReportSizeError(
+            raise LedgerFlowError.report_size(
                 f"expected at most {most_bytes} bytes of entries in a report that is made here, got more by entry"
                 f" {row.sequence_number}: narrow the period, or use `assay report`"
             )

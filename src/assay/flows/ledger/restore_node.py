@@ -10,20 +10,13 @@ from typing import TypeVar, cast
 
 from assay.flows.ledger.audit_ledger import Progress, audit_ledger
 from assay.flows.ledger.audit_mark import AuditReport
-from assay.flows.ledger.backup_manifest import Manifest, table_member
+from assay.flows.ledger.backup_manifest import Manifest, UnusableBackupError, table_member
 from assay.flows.tools import Tools
-from assay.kernel.errors import Blame, LedgerError, StoreError
-from assay.ports.archive import ArchiveReader, BackupError
+from assay.kernel.errors import LedgerError, StoreError
+from assay.ports.archive import ArchiveReader
 from assay.ports.database import Database, Unit
 
 T = TypeVar("T")
-
-
-class TargetInUseError(BackupError):
-    """A backup is restored into an empty database only."""
-
-    code = "backup.target_in_use"
-    blame = Blame.USAGE
 
 
 # The schema of the first release; rows of its backups are read as they are.
@@ -37,20 +30,10 @@ ADDED_IN: Mapping[str, int] = {
     "permit_claim": 17,
     "permit_report": 17,
     "permit_end": 17,
+    "mandate": 21,
+    "mandate_use": 21,
+    "mandate_end": 21,
 }
-
-
-class BackupSchemaError(BackupError):
-    """The backup was made by a program with another schema."""
-
-    code = "backup.schema"
-    blame = Blame.USAGE
-
-
-class RestoreFailedError(BackupError):
-    """What the archive holds is no ledger that holds; nothing of it was kept."""
-
-    code = "backup.does_not_hold"
 
 
 def restore_node(
@@ -66,7 +49,7 @@ def restore_node(
     """
     version = tools.database.facts().schema_version
     if not _OLDEST_SCHEMA <= manifest.schema_version <= version:
-        raise BackupSchemaError(
+        raise UnusableBackupError.schema(
             f"expected a backup of schema version {_OLDEST_SCHEMA} to {version}, got {manifest.schema_version}"
         )
 
@@ -78,7 +61,7 @@ def restore_node(
             return _verify(replace(tools, database=_inside(unit)), unit, manifest, progress)
         except (LedgerError, StoreError) as error:
             # Damage that an audit cannot even read around is the archive's here, not this machine's.
-            raise RestoreFailedError(f"what was loaded cannot be verified: {error}") from error
+            raise UnusableBackupError.does_not_hold(f"what was loaded cannot be verified: {error}") from error
 
     return tools.database.write(work)
 
@@ -86,7 +69,7 @@ def restore_node(
 def _require_empty(unit: Unit) -> None:
     for table in unit.tables.names():
         if not unit.tables.is_empty(table):
-            raise TargetInUseError(f"expected an empty database, got rows in `{table}`")
+            raise UnusableBackupError.target_in_use(f"expected an empty database, got rows in `{table}`")
 
 
 def _load(unit: Unit, archive: ArchiveReader, manifest: Manifest, table: str) -> None:
@@ -95,14 +78,14 @@ def _load(unit: Unit, archive: ArchiveReader, manifest: Manifest, table: str) ->
     if member is None and manifest.schema_version < ADDED_IN.get(table, 0):
         return
     if member is None:
-        raise RestoreFailedError(f"expected a member `{name}`, got none")
+        raise UnusableBackupError.does_not_hold(f"expected a member `{name}`, got none")
     with closing(archive.lines(name)) as lines:
         try:
             count = unit.tables.load(table, lines)
         except OverflowError as error:
-            raise RestoreFailedError(f"expected numbers that `{table}` can hold: {error}") from error
+            raise UnusableBackupError.does_not_hold(f"expected numbers that `{table}` can hold: {error}") from error
     if count != member.rows:
-        raise RestoreFailedError(f"expected {member.rows} rows in `{table}`, got {count}")
+        raise UnusableBackupError.does_not_hold(f"expected {member.rows} rows in `{table}`, got {count}")
 
 
 def _verify(tools: Tools, unit: Unit, manifest: Manifest, progress: Progress | None) -> tuple[AuditReport, ...]:
@@ -111,11 +94,13 @@ def _verify(tools: Tools, unit: Unit, manifest: Manifest, progress: Progress | N
     reports = tuple(audit_ledger(tools, one, full=True, leave_mark=False, progress=progress) for one in tenants)
     for report in reports:
         if not report.holds:
-            raise RestoreFailedError(f"the ledger of `{report.tenant_id}` does not hold: {report.message}")
+            raise UnusableBackupError.does_not_hold(
+                f"the ledger of `{report.tenant_id}` does not hold: {report.message}"
+            )
     found = {report.tenant_id: (report.size, report.head_hash) for report in reports}
     signed = {head.tenant_id: (head.sequence_number, head.entry_hash) for head in manifest.heads}
     if found != signed:
-        raise RestoreFailedError("the chains do not end where the manifest says")
+        raise UnusableBackupError.does_not_hold("the chains do not end where the manifest says")
     return reports
 
 

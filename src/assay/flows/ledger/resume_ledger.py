@@ -1,6 +1,6 @@
 """Before a node writes again: the database must continue every checkpoint this node ever signed."""
 
-from assay.flows.errors.ledger import ForkedLedgerError, RolledBackError
+from assay.flows.errors.ledger import LedgerFlowError
 from assay.flows.ledger.own_keys import own_key_ring
 from assay.flows.tools import Tools
 from assay.kernel.checkpoint import Checkpoint, parse_checkpoint, verify_checkpoint
@@ -29,11 +29,11 @@ def _compare(tools: Tools, tenant_id: TenantId, remembered: Checkpoint) -> None:
 
     size, root = tools.database.read(look)
     if root is None:
-        raise RolledBackError(
+        raise LedgerFlowError.rolled_back(
             f"`{tenant_id}` ends at entry {size}, but a checkpoint over {remembered.size} entries was signed"
         )
     if root != remembered.root:
-        raise ForkedLedgerError(
+        raise LedgerFlowError.forked(
             f"the first {remembered.size} entries of `{tenant_id}` are not those the checkpoint was signed for"
         )
 

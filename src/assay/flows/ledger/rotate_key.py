@@ -2,10 +2,9 @@
 
 from datetime import timedelta
 
-from assay.flows.errors import FlowError
+from assay.flows.errors.ledger import LedgerFlowError
 from assay.flows.ledger.own_keys import own_key_ring, own_signers
 from assay.flows.tools import Tools
-from assay.kernel.errors import Blame
 from assay.kernel.ids import KeyId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.key import (
@@ -22,13 +21,6 @@ from assay.kernel.key import (
 from assay.kernel.ledger import EntryKind, draft_entry
 from assay.ports.database import Unit
 from assay.ports.signer import Signer
-
-
-class KeyInUseError(FlowError):
-    """A key that the node signs with cannot be ended; it is replaced first."""
-
-    code = "key.in_use"
-    blame = Blame.USAGE
 
 
 def rotate_key(
@@ -67,7 +59,7 @@ def end_key(tools: Tools, tenant_id: TenantId, key_id: KeyId, *, reason: str, at
     What it signed before stays valid. A key in use is refused (`key.in_use`): it is replaced first.
     """
     if any(signer.key_id == key_id for _, signer in own_signers(tools)):
-        raise KeyInUseError(f"`{key_id}` is in use: replace it first with `assay key rotate`, then end it")
+        raise LedgerFlowError.key_in_use(f"`{key_id}` is in use: replace it first with `assay key rotate`, then end it")
     own_key_ring(tools).get(key_id, at)
     draft = RetirementDraft(key_id=key_id, valid_until=at, reason=reason)
     signer = tools.ledger_signer

@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 
 from msgspec import Struct
 
-from assay.flows.errors.ledger import DamagedIndexError
+from assay.flows.errors.ledger import LedgerFlowError
 from assay.flows.ledger.show_entries import ShownEntry, show_stored
 from assay.flows.tools import Tools
 from assay.kernel.canonical import canonical_json
@@ -60,7 +60,7 @@ def consecutive_segments(unit: Unit, tenant_id: TenantId, *, after: int = 0) -> 
     segments = unit.index.segments(tenant_id, ending_after=after)
     is_begun = not segments or segments[0].first <= after + 1
     if not is_begun or any(one.last + 1 != following.first for one, following in pairwise(segments)):
-        raise DamagedIndexError(f"an index of `{tenant_id}` is missing between others")
+        raise LedgerFlowError.search_damaged_index(f"an index of `{tenant_id}` is missing between others")
     return segments
 
 
@@ -101,5 +101,7 @@ def _needles(term: str) -> tuple[bytes, ...]:
 def _stored(unit: Unit, tenant_id: TenantId, number: int, terms: Sequence[str]) -> StoredEntry:
     row = unit.ledger.find_entry(tenant_id, number)
     if row is None or not terms_of(row.text).issuperset(terms):
-        raise DamagedIndexError(f"the index names entry {number} of `{tenant_id}`, which does not say so")
+        raise LedgerFlowError.search_damaged_index(
+            f"the index names entry {number} of `{tenant_id}`, which does not say so"
+        )
     return row

@@ -8,17 +8,22 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from assay.flows.errors.ledger import ContradictedError
+from assay.flows.errors.ledger import LedgerFlowError
+from assay.flows.ledger.check_entry import EntryFaultError
 from assay.flows.tools import Tools
 from assay.kernel.checkpoint import parse_checkpoint
 from assay.kernel.cosignature import witness_key
+from assay.kernel.errors import Error, LedgerError
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import Draft, Receipt
 from assay.kernel.note import find_signature
+from assay.ports.damage import DamagedRecordError, DamageLog
 from assay.ports.database import Database, DatabaseFacts, Pending, Unit
 from assay.ports.witness_standing import WitnessStanding
 
 T = TypeVar("T")
+# Codes of the drivers that say the same of the chain's end and of the tree.
+_DAMAGE = frozenset({"ledger.damaged_head", "ledger.tile_missing"})
 # How many checkpoints are looked through for the newest that a witness cosigned.
 _LOOK_BACK = 100
 
@@ -69,11 +74,15 @@ def _lags(unit: Unit, tools: Tools, tenant_id: TenantId) -> tuple[WitnessLag, ..
 
 
 class GuardedDatabase:
-    """Implements `ports.database.Database`; while a witness contradicts the node, nothing is written."""
+    """Implements `ports.database.Database`; while a witness contradicts the node, nothing is written.
 
-    def __init__(self, inner: Database, standing: WitnessStanding) -> None:
+    Damage that a unit of work meets is noted, so that `/readyz` says so.
+    """
+
+    def __init__(self, inner: Database, standing: WitnessStanding, damage: DamageLog) -> None:
         self.inner = inner
         self._standing = standing
+        self._damage = damage
 
     def append(self, draft: Draft) -> Receipt:
         self._require_uncontradicted()
@@ -85,10 +94,22 @@ class GuardedDatabase:
 
     def write(self, work: Callable[[Unit], T]) -> T:
         self._require_uncontradicted()
-        return self.inner.write(work)
+        try:
+            return self.inner.write(work)
+        except (DamagedRecordError, LedgerError) as error:
+            self._note(error)
+            raise
 
     def read(self, work: Callable[[Unit], T]) -> T:
-        return self.inner.read(work)
+        try:
+            return self.inner.read(work)
+        except (DamagedRecordError, LedgerError) as error:
+            self._note(error)
+            raise
+
+    def _note(self, error: Error) -> None:
+        if isinstance(error, DamagedRecordError | EntryFaultError) or error.code in _DAMAGE:
+            self._damage.add(error)
 
     def subscribe(self, notify: Callable[[TenantId, int], None]) -> Callable[[], None]:
         return self.inner.subscribe(notify)
@@ -104,7 +125,7 @@ class GuardedDatabase:
 
     def _require_uncontradicted(self) -> None:
         for name, said in self._standing.contradictions().items():
-            raise ContradictedError(
+            raise LedgerFlowError.witness_contradicted(
                 f"the witness `{name}` contradicts this node: {said}; nothing is written until it agrees: restore the"
                 " node from a backup that is as long as what the witness has seen, and keep this folder for inspection"
             )

@@ -9,10 +9,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from assay.flows.errors.model import ModelMovedError, NotEvaluatedError, WorseModelError
+from assay.facts.model import activated_entry
+from assay.flows.errors.model import ModelFlowError, WorseModelError
 from assay.flows.identity.authenticate import confirm, require_credential
 from assay.flows.model.known_model import active_hash, get_manifest, load_weights, shipped_card
-from assay.flows.model.model_entry import record_activation
 from assay.flows.model.show_model import figure_lines
 from assay.flows.request import Option, Request
 from assay.flows.review.open_review import draft_ticket, open_review_in
@@ -87,7 +87,7 @@ def ask_activation(
         by = confirm(unit, caller).principal
         before = active_hash(unit, tenant_id)
         if before == weight_hash:
-            raise ModelMovedError(f"the weights `{weight_hash}` are in use already")
+            raise ModelFlowError.moved(f"the weights `{weight_hash}` are in use already")
         manifest, is_return = get_manifest(unit, tenant_id, weight_hash), _was_in_use(unit, tenant_id, weight_hash)
         compared = _compare(unit, tenant_id, before, manifest, sealed or _shipped_sealed())
         if not is_return:
@@ -111,9 +111,9 @@ def put_model_in_use(
     after, before = (parse_digest(part) for part in (ticket.about or "").removeprefix(_ABOUT).split(" over "))
     active = active_hash(unit, ticket.tenant_id)
     if active != before:
-        raise ModelMovedError(f"expected `{before}` in use, as the ticket says, got `{active}`: ask again")
+        raise ModelFlowError.moved(f"expected `{before}` in use, as the ticket says, got `{active}`: ask again")
     by = next(one.by for one in answers if one.choice == _ACTIVATE)
-    record_activation(unit, ticket.tenant_id, after, before, ticket_id=ticket.id, by=by, at=at)
+    unit.record(activated_entry(ticket.tenant_id, after, before, ticket_id=ticket.id, by=by, at=at))
 
 
 def _draft(weight_hash: Digest, before: Digest, shown: str, by: Principal) -> TicketDraft:
@@ -167,7 +167,7 @@ def _refuse_worse(compared: tuple[ComparedFigures, ...]) -> None:
     for one in compared:
         if one.before is None or one.after is None:
             whose = "the model in use" if one.before is None else "it"
-            raise NotEvaluatedError(
+            raise ModelFlowError.not_evaluated(
                 f"expected {whose} to be measured on all {one.name} `{one.cases_hash}`, got nothing"
             )
         reasons += check_worse(one.before, one.after, one.name)

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from assay.facts.model import added_entry
 from assay.flows.identity.authenticate import confirm, require_credential
 from assay.flows.model.known_model import get_manifest, weight_files
-from assay.flows.model.model_entry import record_model
 from assay.flows.request import Document, Done, Option, Request
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
@@ -60,9 +60,10 @@ def add_model(tools: Tools, caller: Caller, request: AddModel) -> Done[AddedMode
 
     def work(unit: Unit) -> AddedModel:
         by = confirm(unit, caller).principal
-        added = record_model(unit, tenant_id, manifest, by=by.id, at=caller.at)
-        known = get_manifest(unit, tenant_id, manifest.weight_hash)
-        return AddedModel(manifest=known, is_new=added is not None)
+        is_new = unit.models.find_model(tenant_id, manifest.weight_hash) is None
+        if is_new:
+            unit.record(added_entry(tenant_id, manifest, by=by.id, at=caller.at))
+        return AddedModel(manifest=get_manifest(unit, tenant_id, manifest.weight_hash), is_new=is_new)
 
     if parent_hash is not None:
         tools.database.read(lambda unit: get_manifest(unit, tenant_id, parent_hash))

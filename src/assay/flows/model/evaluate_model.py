@@ -8,10 +8,10 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from assay.facts.model import evaluated_entry
 from assay.flows.identity.authenticate import confirm, require_credential
 from assay.flows.model.case_file import CaseFile, load_sealed_cases, parse_case_file
 from assay.flows.model.known_model import active_hash, load_weights
-from assay.flows.model.model_entry import record_evaluation
 from assay.flows.request import Document, Option, Request
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
@@ -60,8 +60,8 @@ def record_figures(tools: Tools, caller: Caller, cases: CaseFile, weight_hash: D
 
     def work(unit: Unit) -> int:
         by = confirm(unit, caller).principal
-        told = record_evaluation(unit, tenant_id, chosen, cases.hash, measured.figures, by=by.id, at=caller.at)
-        return told.sequence_number
+        draft = evaluated_entry(tenant_id, chosen, cases.hash, measured.figures, by=by.id, at=caller.at)
+        return unit.record(draft).sequence_number
 
     return EvaluatedModel(
         weight_hash=chosen,

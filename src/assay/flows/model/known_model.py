@@ -3,9 +3,8 @@
 from functools import cache
 from importlib.resources import files
 
-from assay.flows.errors.model import NoWeightFilesError, UnknownWeightsError
-from assay.flows.model.known_activation import find_activation
-from assay.flows.model.known_weights import judged_by
+from assay.flows.errors.model import ModelFlowError
+from assay.flows.model.known_weights import find_activation, judged_by
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
@@ -51,6 +50,16 @@ def shipped_manifest(weight_hash: Digest | None = None) -> Manifest:
     )
 
 
+def find_active_hash(tools: Tools, tenant_id: TenantId) -> Digest:
+    """As `active_hash`, as things are now."""
+    return tools.database.read(lambda unit: active_hash(unit, tenant_id))
+
+
+def find_manifest(tools: Tools, tenant_id: TenantId, weight_hash: Digest) -> Manifest:
+    """As `get_manifest`, as things are now."""
+    return tools.database.read(lambda unit: get_manifest(unit, tenant_id, weight_hash))
+
+
 def active_hash(unit: Unit, tenant_id: TenantId) -> Digest:
     """The weights in use: those that people last put into use, else those of the last verdict, else the shipped ones.
 
@@ -68,7 +77,7 @@ def get_manifest(unit: Unit, tenant_id: TenantId, weight_hash: Digest) -> Manife
         return shipped_manifest(weight_hash)
     model = unit.models.find_model(tenant_id, weight_hash)
     if model is None:
-        raise UnknownWeightsError(f"tenant `{tenant_id}` has no model with the weights `{weight_hash[:80]}`")
+        raise ModelFlowError.unknown(f"tenant `{tenant_id}` has no model with the weights `{weight_hash[:80]}`")
     return parse_manifest(model.manifest)
 
 
@@ -79,11 +88,11 @@ def load_weights(tools: Tools, tenant_id: TenantId, weight_hash: Digest) -> Weig
     tools.database.read(lambda unit: get_manifest(unit, tenant_id, weight_hash))
     content = weight_files(tools).find(weight_hash)
     if content is None:
-        raise UnknownWeightsError(f"the file of the weights `{weight_hash}` is not there any more")
+        raise ModelFlowError.unknown(f"the file of the weights `{weight_hash}` is not there any more")
     return parse_weights(content, expected=weight_hash)
 
 
 def weight_files(tools: Tools) -> WeightFiles:
     if tools.weights is None:
-        raise NoWeightFilesError("expected a node with a folder for weights, got one without")
+        raise ModelFlowError.no_folder("expected a node with a folder for weights, got one without")
     return tools.weights

@@ -1,13 +1,33 @@
 """Which weights a node judges by, from what people decided and the ledger has, and never from the file itself.
 
-activation, as its entry has it -> what the node was founded with -> the newest verdict; none: nothing was judged
+newest activation -> what the node was founded with -> the newest verdict; none: nothing was judged
 """
 
-from assay.flows.model.known_activation import find_activation
+from itertools import pairwise
+
+from assay.flows.ledger.in_force import require_newest
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.ids import TenantId
+from assay.kernel.ledger import EntryKind
+from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
+from assay.ports.model_store import ModelActivation
+
+
+def find_activation(unit: Unit, tenant_id: TenantId) -> ModelActivation | None:
+    """Return the activation in force; None where no other model than the shipped one ever came into use.
+
+    Each must follow on the one before it, so that none between them is missing, and the last be the ledger's newest.
+    """
+    rows = unit.models.activations(tenant_id)
+    require_newest(unit, tenant_id, EntryKind.MODEL_ACTIVATED, rows[-1].sequence_number if rows else None)
+    for before, row in pairwise(rows):
+        if before.weight_hash != row.before_hash:
+            raise DamagedRecordError(
+                f"expected activation {row.sequence_number} in place of {before.weight_hash}, got {row.before_hash}"
+            )
+    return rows[-1] if rows else None
 
 
 def find_known_weights(tools: Tools, tenant_id: TenantId, *, pinned: Digest | None) -> Digest | None:

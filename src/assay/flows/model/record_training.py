@@ -5,9 +5,9 @@ trained -> manifest with parent and plan -> kept durably -> `model.added` and `m
 
 from msgspec import Struct
 
+from assay.facts.model import added_entry, evaluated_entry
 from assay.flows.identity.authenticate import confirm, require_credential
 from assay.flows.model.known_model import get_manifest, weight_files
-from assay.flows.model.model_entry import record_evaluation, record_model
 from assay.flows.model.train_model import Comparison, Trained
 from assay.flows.tools import Tools
 from assay.identity.authorise import require_role
@@ -82,9 +82,10 @@ def _record(
     unit: Unit, tenant_id: TenantId, trained: Trained, manifest: Manifest, *, by: PrincipalId, at: Instant
 ) -> None:
     get_manifest(unit, tenant_id, trained.plan.parent_hash)
-    record_model(unit, tenant_id, manifest, by=by, at=at)
+    if unit.models.find_model(tenant_id, manifest.weight_hash) is None:
+        unit.record(added_entry(tenant_id, manifest, by=by, at=at))
     for cases_hash, weight_hash, figures in _measured(trained, manifest.weight_hash):
-        record_evaluation(unit, tenant_id, weight_hash, cases_hash, figures, by=by, at=at)
+        unit.record(evaluated_entry(tenant_id, weight_hash, cases_hash, figures, by=by, at=at))
 
 
 def _recorded(trained: Trained, manifest: Manifest) -> RecordedTraining:

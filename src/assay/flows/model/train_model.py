@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from assay.flows.errors.model import CaseFileError, NothingLearntError, UnteachableCaseError
+from assay.flows.errors.model import CaseFileError, ModelFlowError, UnteachableCaseError
 from assay.flows.model.case_file import CaseFile, LabelledCase, parse_case_file, render_case_file
 from assay.flows.model.measure_model import JudgeExaminee, measure_model
 from assay.flows.model.teach_cases import digit_lines, draw_replay, teach_case
@@ -90,7 +90,9 @@ def train_model(
     losses = _learn(learner, taught, hidden, place, report)
     child = learner.weights()
     if digest_of(child) == plan.parent_hash:
-        raise NothingLearntError(f"expected other weights after {plan.steps} steps, got `{plan.parent_hash}` again")
+        raise ModelFlowError.unchanged(
+            f"expected other weights after {plan.steps} steps, got `{plan.parent_hash}` again"
+        )
     return Trained(
         weights=child,
         plan=plan,

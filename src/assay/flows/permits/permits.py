@@ -13,23 +13,23 @@ from datetime import timedelta
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct
 
 from assay.claims.bundle import Decision
-from assay.claims.decide import Outcome
-from assay.facts.claims import BundleContext
-from assay.facts.permits import claimed_entry, ended_entry, issued_entry, reported_entry
+from assay.facts.claims import BundleContext, ClaimsDecided
+from assay.facts.permits import (
+    DETAIL_POINTER,
+    claimed_entry,
+    ended_entry,
+    issued_entry,
+    reported_entry,
+)
 from assay.flows.claims.claims_facts import asked_of
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.permits import (
-    EffectUnknownError,
-    NoCallError,
-    NotClaimableError,
-    NotPublishedError,
-    PermitUsedError,
-)
+from assay.flows.errors.permits import NotClaimableError, PermitFlowError
 from assay.flows.identity.authenticate import confirm
 from assay.flows.ledger.own_keys import own_key_ring_in
+from assay.flows.permits.cover import require_live
 from assay.flows.request import (
     NEWEST,
     Done,
@@ -50,10 +50,12 @@ from assay.identity.authorise import has_role
 from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole
 from assay.kernel.canonical import canonical_json
+from assay.kernel.commitment import COMMITMENT_KEY, commit
 from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.ids import KeyId, PrincipalId, TenantId, TicketId, parse_principal_id
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.key import KeyPurpose
+from assay.permits.mandate import MandateId
 from assay.permits.permit import (
     PERMIT_ENTROPY_BYTES,
     Effect,
@@ -85,6 +87,7 @@ REPORT_SECONDS = 300
 RECONCILERS = (BuiltInRole.OPERATOR, BuiltInRole.REVIEWER)
 _REVOKED = "revoked"
 _LONGEST_DETAIL = 2000
+_SALT_SIZE = 32
 _MAY_RETRY = frozenset({PermitState.EXPIRED, PermitState.FAILED})
 
 PermitName = Annotated[str, Meta(description="The id of a permit, `pmt_…`.")]
@@ -203,7 +206,7 @@ def issue_permit(tools: Tools, caller: Caller, request: IssuePermit) -> Done[Sig
 def _issue(unit: Unit, tools: Tools, caller: Caller, wanted: Digest, seconds: int) -> Done[SignedPermit]:
     confirm(unit, caller)
     tenant_id, at = caller.tenant_id, caller.at
-    call = _published_call(unit, caller, wanted)
+    call, mandate_id = _published_call(unit, caller, wanted)
     for history in _of_bundle(unit, tenant_id, wanted):
         state = history.state(at)
         if state is PermitState.ISSUED:
@@ -224,6 +227,7 @@ def _issue(unit: Unit, tools: Tools, caller: Caller, wanted: Digest, seconds: in
         issued_at=issued_at,
         expires_at=Instant(issued_at + timedelta(seconds=seconds + 1)),
         nonce=nonce,
+        mandate_id=mandate_id,
     )
     receipt = unit.record(issued_entry(permit, tools.review_signer.key_id, at=at))
     return Done(value=_signed(tools, permit, receipt.sequence_number), receipt=receipt)
@@ -253,11 +257,16 @@ def _claim(
     verify_use(permit, call, at=caller.at)
     state = history.state(caller.at)
     if state is not PermitState.ISSUED:
-        raise PermitUsedError(f"`{permit_id}` is {state}: expected one that nobody has claimed; do not run the call")
+        raise PermitFlowError.used(
+            f"`{permit_id}` is {state}: expected one that nobody has claimed; do not run the call"
+        )
     # The decision that the permit rests on must still hold.
-    outcome = _outcome(unit, caller.tenant_id, permit.bundle_hash)
-    if outcome is None or outcome.decision is not Decision.PUBLISH:
-        raise NotPublishedError(f"the bundle {permit.bundle_hash} is no longer published; do not run the call")
+    decided = _decided(unit, caller.tenant_id, permit.bundle_hash)
+    if decided is None or decided.outcome.decision is not Decision.PUBLISH:
+        raise PermitFlowError.not_published(
+            f"the bundle {permit.bundle_hash} is no longer published; do not run the call"
+        )
+    _live_mandate(unit, caller, decided)
     due = Instant(caller.at + timedelta(seconds=request.report_seconds))
     draft = claimed_entry(permit, caller.principal.id, report_due_at=due, at=caller.at)
     receipt = unit.record(draft)
@@ -285,18 +294,19 @@ def _report(
     known = history.reports[-1] if history.reports else None
     if known is not None:
         if (known.effect, known.result_hash) != (request.effect, result):
-            raise PermitUsedError(
+            raise PermitFlowError.used(
                 f"`{permit_id}` was reported as {known.effect}: expected the same report, got another"
             )
-        return Done(value=_view(history, at), is_new=False)
+        return Done(value=_view(history, at, _words(unit, tenant_id, history)), is_new=False)
     is_late = at >= history.claim.report_due_at
+    words = (request.detail, tools.entropy.token(_SALT_SIZE)) if request.detail else None
     draft = reported_entry(
-        history.permit, caller.principal.id, request.effect, result, request.detail, is_late=is_late, at=at
+        history.permit, caller.principal.id, request.effect, result, is_late=is_late, at=at, words=words
     )
     receipt = unit.record(draft)
     if is_late or request.effect is Effect.UNKNOWN:
         ask_about(unit, tools, tenant_id, permit_id, at=at)
-    return Done(value=_view(_history(unit, tenant_id, permit_id), at), receipt=receipt)
+    return Done(value=_view(_history(unit, tenant_id, permit_id), at, request.detail), receipt=receipt)
 
 
 def revoke_permit(tools: Tools, caller: Caller, request: RevokePermit) -> Done[PermitView]:
@@ -312,7 +322,7 @@ def revoke_permit(tools: Tools, caller: Caller, request: RevokePermit) -> Done[P
         if state is PermitState.REVOKED:
             return Done(value=_view(history, caller.at), is_new=False)
         if history.claim is not None:
-            raise PermitUsedError(f"`{permit_id}` is {state}: expected one that nobody has claimed")
+            raise PermitFlowError.used(f"`{permit_id}` is {state}: expected one that nobody has claimed")
         draft = ended_entry(history.permit, _REVOKED, by=caller.principal.id, reason=request.reason, at=caller.at)
         receipt = unit.record(draft)
         return Done(value=_view(_history(unit, caller.tenant_id, permit_id), caller.at), receipt=receipt)
@@ -323,7 +333,12 @@ def revoke_permit(tools: Tools, caller: Caller, request: RevokePermit) -> Done[P
 def permit(tools: Tools, caller: Caller, request: ShowPermit) -> PermitView:
     """Show a permit and what became of it: one's own, or anybody's to those who may read records about others."""
     permit_id = parse_or_not_found(parse_permit_id, request.permit_id, "permit")
-    return tools.database.read(lambda unit: _view(_seen(unit, caller, permit_id), caller.at))
+
+    def look(unit: Unit) -> PermitView:
+        history = _seen(unit, caller, permit_id)
+        return _view(history, caller.at, _words(unit, caller.tenant_id, history))
+
+    return tools.database.read(look)
 
 
 def permits(tools: Tools, caller: Caller, request: ListPermits) -> Page[PermitView]:
@@ -337,7 +352,10 @@ def permits(tools: Tools, caller: Caller, request: ListPermits) -> Page[PermitVi
         place = before
         while len(found) <= request.limit:
             rows = unit.permits.page(caller.tenant_id, before=place, limit=request.limit + 1, agent=who)
-            views = [_view(one, caller.at) for one in _histories(unit, caller.tenant_id, rows)]
+            views = [
+                _view(one, caller.at, _words(unit, caller.tenant_id, one))
+                for one in _histories(unit, caller.tenant_id, rows)
+            ]
             found += [one for one in views if request.state is None or one.state is request.state]
             if len(rows) <= request.limit:
                 break
@@ -369,8 +387,7 @@ def ask_about(unit: Unit, tools: Tools, tenant_id: TenantId, permit_id: PermitId
         "claimed_by": None if claim is None else claim.claimed_by,
         "claimed_at": None if claim is None else claim.claimed_at,
         "reports": [
-            {"effect": one.effect, "detail": one.detail, "at": one.reported_at, "late": bool(one.is_late)}
-            for one in history.reports
+            {"effect": one.effect, "at": one.reported_at, "late": bool(one.is_late)} for one in history.reports
         ],
         "call": _call_text(unit, tenant_id, statement.bundle_hash),
     }
@@ -402,34 +419,54 @@ def settle_effect(unit: Unit, ticket: Ticket, settlement: Settlement, answers: t
     unit.record(draft)
 
 
-def _published_call(unit: Unit, caller: Caller, wanted: Digest) -> ToolCall:
-    """The call of a bundle that the caller sent and that is published; anything else is refused."""
+def _published_call(unit: Unit, caller: Caller, wanted: Digest) -> tuple[ToolCall, MandateId | None]:
+    """The call of a bundle that the caller sent and that is published, and the mandate that the decision cites.
+
+    Anything else is refused, and a decision by a mandate that does not hold any more.
+    """
     row = unit.claims.find_bundle(caller.tenant_id, wanted)
     if row is None or row.submitted_by != caller.principal.id:
         raise NotFoundError(f"`{caller.principal.id}` has sent no bundle `{wanted}`")
-    outcome = _outcome(unit, caller.tenant_id, wanted)
-    if outcome is None or outcome.decision is not Decision.PUBLISH:
+    decided = _decided(unit, caller.tenant_id, wanted)
+    outcome = None if decided is None else decided.outcome
+    if decided is None or outcome is None or outcome.decision is not Decision.PUBLISH:
         got = "no decision yet" if outcome is None else str(outcome.decision)
-        raise NotPublishedError(f"expected a published bundle, got {got}: wait for its approval, or resume it")
+        raise PermitFlowError.not_published(
+            f"expected a published bundle, got {got}: wait for its approval, or resume it"
+        )
     if caller.at - outcome.decided_at > MOST_AGE:
         told = f"it was published at {render_instant(outcome.decided_at)}"
-        raise NotPublishedError(f"{told}: send the action again as a new bundle")
+        raise PermitFlowError.not_published(f"{told}: send the action again as a new bundle")
     arguments = msgspec.json.decode(row.context, type=BundleContext).tool_arguments
     if len(arguments) != 1:
-        raise NoCallError(f"expected one tool argument that is a call, got {len(arguments)}: it cannot be permitted")
-    return parse_call(arguments[0])
+        raise PermitFlowError.no_call(
+            f"expected one tool argument that is a call, got {len(arguments)}: it cannot be permitted"
+        )
+    return parse_call(arguments[0]), _live_mandate(unit, caller, decided)
 
 
-def _outcome(unit: Unit, tenant_id: TenantId, wanted: Digest) -> Outcome | None:
+def _decided(unit: Unit, tenant_id: TenantId, wanted: Digest) -> ClaimsDecided | None:
     decisions = asked_of(unit, tenant_id, wanted)
-    return decisions[-1].outcome if decisions else None
+    return decisions[-1] if decisions else None
+
+
+def _live_mandate(unit: Unit, caller: Caller, decided: ClaimsDecided) -> MandateId | None:
+    """The mandate that a decision rests on; revoking it ends what was not claimed yet."""
+    facts = decided.facts
+    if facts is UNSET or facts.mandate is UNSET:
+        return None
+    mandate_id = MandateId(facts.mandate)
+    require_live(unit, caller.tenant_id, decided.bundle_hash, mandate_id, at=caller.at)
+    return mandate_id
 
 
 def _require_same_key(tools: Tools, history: _History) -> None:
     """A permit is rendered again by the key that signed it; after a rotation its first rendering is the only one."""
     if history.issued.key_id != tools.review_signer.key_id:
         name = history.issued.permit_id
-        raise PermitUsedError(f"`{name}` was signed by an earlier review key: claim it, or revoke it and ask again")
+        raise PermitFlowError.used(
+            f"`{name}` was signed by an earlier review key: claim it, or revoke it and ask again"
+        )
 
 
 def _require_retry(history: _History, state: PermitState) -> None:
@@ -438,8 +475,10 @@ def _require_retry(history: _History, state: PermitState) -> None:
         return
     name = history.issued.permit_id
     if state is PermitState.UNKNOWN:
-        raise EffectUnknownError(f"nobody knows whether `{name}` took place: a reviewer reconciles it first")
-    raise PermitUsedError(f"the action was permitted before: `{name}` is {state}")
+        raise PermitFlowError.effect_unknown(
+            f"nobody knows whether `{name}` took place: a reviewer reconciles it first"
+        )
+    raise PermitFlowError.used(f"the action was permitted before: `{name}` is {state}")
 
 
 def _signed(tools: Tools, permit: Permit, sequence_number: int) -> SignedPermit:
@@ -522,7 +561,22 @@ def _grouped(reports: Iterable[ReportedEffect]) -> Mapping[PermitId, list[Report
     return found
 
 
-def _view(history: _History, at: Instant) -> PermitView:
+def _words(unit: Unit, tenant_id: TenantId, history: _History) -> str:
+    """What the tool said, which must open the commitment of the entry; empty where it was erased."""
+    report = history.reports[-1] if history.reports else None
+    if report is None or not report.detail:
+        return ""
+    number = report.sequence_number
+    kept = [one for one in unit.ledger.disclosures(tenant_id, number) if one.pointer == DETAIL_POINTER]
+    if not kept:
+        return ""
+    text = str(msgspec.json.decode(kept[0].value))
+    if msgspec.json.decode(report.detail) != {COMMITMENT_KEY: commit(text, bytes.fromhex(kept[0].salt))}:
+        raise DamagedRecordError(f"expected the words that entry {number} commits to, got others")
+    return text
+
+
+def _view(history: _History, at: Instant, detail: str = "") -> PermitView:
     claim, end = history.claim, history.end
     report = history.reports[-1] if history.reports else None
     return PermitView(
@@ -533,7 +587,7 @@ def _view(history: _History, at: Instant) -> PermitView:
         report_due_at=None if claim is None else claim.report_due_at,
         effect=None if report is None else report.effect,
         result_hash=None if report is None else report.result_hash,
-        detail="" if report is None else report.detail,
+        detail=detail,
         reconciled=None if end is None or end.how == _REVOKED else Reconciled(end.how),
         ended_by=None if end is None else end.by,
         reason=None if end is None else end.reason,

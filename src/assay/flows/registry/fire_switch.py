@@ -11,7 +11,7 @@ from assay.identity.principal import BuiltInRole
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
-from assay.registry.errors import RestoreError
+from assay.registry.errors import RegistryError
 from assay.registry.trip import Fired, restore_ticket
 from assay.review.kind import TicketKind
 from assay.review.ticket import Ticket
@@ -47,4 +47,6 @@ def _record(unit: Unit, tenant_id: TenantId, fired: Fired, at: Instant) -> None:
     if is_new(unit.registry, tenant_id, fired):
         unit.record(switch_entry(tenant_id, fired, at=at))
     elif load_switch(unit.registry, tenant_id, fired.service_id).fired != fired:
-        raise RestoreError(f"firing {fired.episode} of `{fired.service_id}` is on record as another one, or is over")
+        raise RegistryError.restore(
+            f"firing {fired.episode} of `{fired.service_id}` is on record as another one, or is over"
+        )

@@ -14,15 +14,21 @@ from assay.flows.delivery.measure_proof import capabilities_to_cover, rule_facts
 from assay.flows.delivery.query_types import load_queries
 from assay.flows.delivery.rule_rows import load_registry
 from assay.flows.tools import Tools
+from assay.identity.principal import Principal
 from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import render_instant
 from assay.kernel.json_text import JsonValue
 from assay.ports.database import Unit
+from assay.registry.action import ServicePower
 from assay.registry.documents import ProofDocument
+from assay.registry.manifest import power_of
+from assay.registry.open_manifest import open_manifest
 from assay.registry.proof_scan import prove
 
 _DOMAIN = "assurance"
+# A manifest names a port; what the node offers does not depend on it.
+_ANY_PORT = 4585
 
 
 class Drift(NamedTuple):
@@ -36,7 +42,7 @@ def own_codex(tools: Tools, tenant_id: TenantId, *, port: int) -> bytes:
     """The node's own manifest as canonical JSON: it answers its query types at tier 1, and offers no action."""
 
     def work(unit: Unit) -> bytes:
-        queries = answered_here(tools, load_queries(unit, tenant_id)).can_answer()
+        queries = answered_here(tools, tenant_id, load_queries(unit, tenant_id)).can_answer()
         knowledge = _knowledge(load_registry(unit, tenant_id))
         return canonicalize(
             {
@@ -54,6 +60,12 @@ def own_codex(tools: Tools, tenant_id: TenantId, *, port: int) -> bytes:
         )
 
     return tools.database.read(work)
+
+
+def own_power(tools: Tools, tenant_id: TenantId, principal: Principal) -> ServicePower:
+    """What this node offers a principal as a service; a fired switch leaves less of it."""
+    manifest = open_manifest(own_codex(tools, tenant_id, port=_ANY_PORT)).manifest
+    return power_of(manifest, active_tier=tools.tier_left(principal))
 
 
 def own_drift(tools: Tools, tenant_id: TenantId) -> Drift:

@@ -18,11 +18,11 @@ from assay.identity.caller import Caller
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
-from assay.registry.errors import RestoreError
+from assay.registry.errors import RegistryError
 from assay.registry.trip import Fired, Restored, restore
 from assay.review.answer import Answer
 from assay.review.draft import Reply
-from assay.review.errors import MachineAnswerError, NotEligibleError
+from assay.review.errors import ReviewError
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
@@ -34,10 +34,10 @@ def restore_switch(tools: Tools, proved: Caller, fired: Fired, *, follow_ups: Fo
     require_session(proved)
     at = proved.at
     if not proved.principal.is_person():
-        raise MachineAnswerError(f"expected a person, got {proved.principal.kind} `{proved.principal.id}`")
+        raise ReviewError.machine(f"expected a person, got {proved.principal.kind} `{proved.principal.id}`")
     if not has_role(proved.principal, RESTORE_ROLES):
         # Before anything is recorded: a firing that only this person tells of would stand, whatever the answer.
-        raise NotEligibleError(
+        raise ReviewError.not_eligible(
             f"expected one of `{', '.join(RESTORE_ROLES)}`, got `{', '.join(proved.principal.roles)}`"
         )
     tenant_id = proved.principal.tenant_id
@@ -49,7 +49,9 @@ def restore_switch(tools: Tools, proved: Caller, fired: Fired, *, follow_ups: Fo
     answered = answer_review(tools, proved, ticket.id, reply, follow_ups=follow_ups)
     restored = tools.database.read(lambda unit: find_restored(unit, tenant_id, fired))
     if restored is None:
-        raise RestoreError(f"the answer to `{ticket.id}` is recorded, and not enough: {answered.settlement.reason}")
+        raise RegistryError.restore(
+            f"the answer to `{ticket.id}` is recorded, and not enough: {answered.settlement.reason}"
+        )
     return restored
 
 

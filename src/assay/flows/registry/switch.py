@@ -16,7 +16,7 @@ from assay.flows.tools import Tools
 from assay.identity.caller import Caller
 from assay.kernel.ids import TicketId
 from assay.ports.database import Unit
-from assay.registry.errors import NotYoursError, RestoreError
+from assay.registry.errors import RegistryError
 from assay.registry.trip import Fired, Restored
 
 _Service = Annotated[str, Meta(max_length=200, description="The id of a service."), Option(metavar="SERVICE")]
@@ -80,7 +80,7 @@ def report_firing(tools: Tools, caller: Caller, request: ReportFiring) -> People
     """Report that one's own switch fired; people are asked to restore it. The same firing again changes nothing."""
     service = request.fired.service_id
     if caller.principal.id != f"service:{service}" or request.service_id != service:
-        raise NotYoursError(f"`{caller.principal.id}` does not speak for `{service[:80]}`")
+        raise RegistryError.forja_not_yours(f"`{caller.principal.id}` does not speak for `{service[:80]}`")
     return PeopleAsked(ticket_id=fire_switch(tools, caller.tenant_id, request.fired, at=caller.at).id)
 
 
@@ -89,5 +89,5 @@ def restore(tools: Tools, caller: Caller, request: RestoreSwitch) -> Restored:
     known = tools.database.read(lambda unit: load_switch(unit.registry, caller.tenant_id, request.service_id)).fired
     fired = request.fired or known
     if fired is None or fired.service_id != request.service_id:
-        raise RestoreError(f"the switch of `{request.service_id[:80]}` is not fired")
+        raise RegistryError.restore(f"the switch of `{request.service_id[:80]}` is not fired")
     return restore_switch(tools, caller, fired, follow_ups=ROOM_FOLLOW_UPS)

@@ -69,6 +69,11 @@ def load_index(store: RegistryStore, tenant_id: TenantId) -> Index:
     return build_index(_entries(store, tenant_id).values())
 
 
+def find_fleet(tools: Tools, tenant_id: TenantId, *, known: int | None) -> tuple[int, Index | None]:
+    """As `load_fleet`, as things are now."""
+    return tools.database.read(lambda unit: load_fleet(unit.registry, tenant_id, known=known))
+
+
 def load_fleet(store: RegistryStore, tenant_id: TenantId, *, known: int | None) -> tuple[int, Index | None]:
     """The revision, and the index if it is another one than is `known` already."""
     revision = store.counted(tenant_id, _ALL, _REVISION)

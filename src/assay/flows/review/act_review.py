@@ -66,15 +66,7 @@ from assay.review.act import (
     verify_act,
 )
 from assay.review.draft import require_not_own, require_own_key, require_person, require_reviewer
-from assay.review.errors import (
-    AlreadyAnsweredError,
-    BodyError,
-    CommentError,
-    MovedError,
-    NotLeasedError,
-    StaleTicketError,
-    TookEffectError,
-)
+from assay.review.errors import MovedError, ReviewError
 from assay.review.hold import require_undoable
 from assay.review.lease import Lease, lease_until, live_leases, require_claimable, require_unleased
 from assay.review.placement import require_assignable
@@ -296,7 +288,7 @@ def release_wish(holder: PrincipalId | None = None) -> Wish:
         leases = live_leases(seat.unit.desk.leases(seat.ticket.tenant_id, seat.ticket.id), seat.at)
         mine = [lease for lease in leases if lease.by == whose]
         if not mine or (whose != seat.person.id and not has_role(seat.person, STEWARDS)):
-            raise NotLeasedError(f"expected a lease of `{whose}` that `{seat.person.id}` may end, got none")
+            raise ReviewError.not_leased(f"expected a lease of `{whose}` that `{seat.person.id}` may end, got none")
         if whose != seat.person.id:
             # The requester does not choose who judges the request.
             require_not_own(seat.ticket, seat.person)
@@ -336,7 +328,7 @@ def priority_wish(priority: Priority) -> Wish:
 def comment_wish(tools: Tools, text: str, *, salt: bytes | None = None) -> Wish:
     """To comment on a ticket that concerns the person. A salt is given where the comment was signed elsewhere."""
     if not text.strip() or len(text) > _LONGEST_COMMENT:
-        raise CommentError(f"expected 1 to {_LONGEST_COMMENT} characters, got {len(text)}")
+        raise ReviewError.comment(f"expected 1 to {_LONGEST_COMMENT} characters, got {len(text)}")
     drawn = tools.entropy.token(MIN_SALT_SIZE) if salt is None else salt
     said = Comment(text_commitment=commit(text, drawn))
 
@@ -350,12 +342,12 @@ def comment_wish(tools: Tools, text: str, *, salt: bytes | None = None) -> Wish:
 def undo_wish(reason: str = "") -> Wish:
     """To undo one's own answer while it does not count; the person may answer again."""
     if len(reason) > _LONGEST_REASON:
-        raise BodyError(f"expected a reason of at most {_LONGEST_REASON} characters, got {len(reason)}")
+        raise ReviewError.body(f"expected a reason of at most {_LONGEST_REASON} characters, got {len(reason)}")
 
     def body(seat: Seat) -> Undo:
         answers = seat.unit.review.answers(seat.ticket.tenant_id, seat.ticket.id)
         if any(answer.by == seat.person.id for answer in answers):
-            raise TookEffectError(f"the answer of `{seat.person.id}` to `{seat.ticket.id}` counts")
+            raise ReviewError.took_effect(f"the answer of `{seat.person.id}` to `{seat.ticket.id}` counts")
         held = require_undoable(seat.ticket, find_held(seat.unit, seat.ticket, seat.person.id), seat.at)
         return Undo(answer_hash=held.answer_hash, reason=reason)
 
@@ -400,7 +392,7 @@ def _draft(
     require_reviewing(caller)
     require_person(ticket, person, at)
     if seen not in (None, ticket.shown_hash):
-        raise StaleTicketError(f"`{ticket.id}` shows {ticket.shown_hash}, got {seen}")
+        raise ReviewError.stale_ticket(f"`{ticket.id}` shows {ticket.shown_hash}, got {seen}")
     acted_at = signing.answered_at if isinstance(signing, SignedElsewhere) else at
     verify_signing_time(acted_at, ticket, at)
     body = wish.body(Seat(unit=unit, ticket=ticket, person=person, acted_at=acted_at, at=at))
@@ -437,7 +429,7 @@ def _require_unanswered(seat: Seat) -> None:
     tenant_id, ticket_id, person = seat.ticket.tenant_id, seat.ticket.id, seat.person.id
     answered = any(answer.by == person for answer in seat.unit.review.answers(tenant_id, ticket_id))
     if answered or seat.unit.desk.find_held(tenant_id, ticket_id, person) is not None:
-        raise AlreadyAnsweredError(f"`{person}` has answered `{ticket_id}`")
+        raise ReviewError.already_answered(f"`{person}` has answered `{ticket_id}`")
 
 
 def _lease(unit: Unit, ticket: Ticket, act: Act) -> None:

@@ -23,7 +23,7 @@ from assay.kernel.ids import TicketId, parse_ticket_id
 from assay.kernel.instant import Instant
 from assay.kernel.json_text import parse_json
 from assay.review.draft import Reply
-from assay.review.errors import BodyError, NotBulkError
+from assay.review.errors import ReviewError
 from assay.review.queue import QueueFilter
 from assay.review.settle import SettlementState
 
@@ -146,7 +146,7 @@ def answer_bulk(
 ) -> BulkReport:
     """Answer in one commit for each ticket, in the order given; a refusal is a line, and the others go on."""
     if len(picks) > MOST_AT_ONCE:
-        raise BodyError(f"expected at most {MOST_AT_ONCE} tickets, got {len(picks)}")
+        raise ReviewError.body(f"expected at most {MOST_AT_ONCE} tickets, got {len(picks)}")
     require_reviewing(caller)
 
     def answer(ticket_id: TicketId, seen: Digest) -> Answered:
@@ -172,7 +172,7 @@ def answer_bulk(
 def _require_bulk(tools: Tools, caller: Caller, ticket_id: TicketId) -> None:
     ticket = tools.database.read(lambda unit: get_ticket(unit, caller.tenant_id, ticket_id))
     if not ticket.rule.bulk:
-        raise NotBulkError(f"expected a kind that is answered many at a time, got `{ticket.kind}`")
+        raise ReviewError.not_bulk(f"expected a kind that is answered many at a time, got `{ticket.kind}`")
 
 
 def _line(

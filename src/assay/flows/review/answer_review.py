@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from assay.facts.review import answer_entry
-from assay.flows.errors.identity import AnswerTimeError, NotSignedInError
+from assay.flows.errors.identity import IdentityFlowError, NotSignedInError
 from assay.flows.identity.authenticate import confirm, require_session
 from assay.flows.identity.standing import require_independent
 from assay.flows.known import get_ticket
@@ -33,7 +33,7 @@ from assay.ports.database import Unit
 from assay.ports.signer import Signer
 from assay.review.answer import Answer, SignedWith, UnsignedAnswer, answer_message, seal_answer
 from assay.review.draft import Reply, draft_answer
-from assay.review.errors import AlreadyAnsweredError, MachineAnswerError, ReviewerKeyError
+from assay.review.errors import ReviewError
 from assay.review.hold import takes_effect_at
 from assay.review.lease import require_unleased
 from assay.review.settle import Settlement
@@ -94,7 +94,7 @@ def answer_review(
         person = confirm(unit, caller.as_of(max(at, tools.clock.now()))).principal
         _, again = _draft(unit, tools, caller, ticket_id, reply, signing, only_if)
         if again != unsigned:
-            raise ReviewerKeyError(f"the key that signs for `{again.by}` changed meanwhile, answer again")
+            raise ReviewError.reviewer_key(f"the key that signs for `{again.by}` changed meanwhile, answer again")
         return person
 
     def record(unit: Unit) -> Answered:
@@ -136,7 +136,7 @@ def require_reviewing(caller: Caller) -> None:
         raise NotSignedInError("expected the session of a person (ASSAY_CREDENTIAL or --credential), got none")
     person = caller.principal
     if not person.is_person():
-        raise MachineAnswerError(f"expected a person, got {person.kind} `{person.id}`")
+        raise ReviewError.machine(f"expected a person, got {person.kind} `{person.id}`")
     require_session(caller)
 
 
@@ -174,7 +174,7 @@ def _require_free(unit: Unit, ticket: Ticket, person: Principal, at: Instant) ->
     """Nobody else works on it, and no answer of this person waits to take effect."""
     require_unleased(ticket, person.id, leases_in_force(unit, ticket, at), at)
     if unit.desk.find_held(ticket.tenant_id, ticket.id, person.id) is not None:
-        raise AlreadyAnsweredError(f"`{person.id}` has answered `{ticket.id}`, and can still undo it")
+        raise ReviewError.already_answered(f"`{person.id}` has answered `{ticket.id}`, and can still undo it")
 
 
 def key_for(tools: Tools, person: Principal, signing: Signer | SignedElsewhere | None) -> tuple[SignedWith, KeyId]:
@@ -184,7 +184,7 @@ def key_for(tools: Tools, person: Principal, signing: Signer | SignedElsewhere |
     if not isinstance(signing, SignedElsewhere):
         return SignedWith.REVIEWER_KEY, signing.key_id
     if person.public_key is None:
-        raise ReviewerKeyError(f"`{person.id}` has registered no key, expected the node to sign")
+        raise ReviewError.reviewer_key(f"`{person.id}` has registered no key, expected the node to sign")
     return SignedWith.REVIEWER_KEY, key_id_of(bytes.fromhex(person.public_key))
 
 
@@ -199,7 +199,7 @@ def _as_dated(draft: UnsignedAnswer, ticket: Ticket, signing: Signer | SignedEls
 def verify_signing_time(signed_at: Instant, ticket: Ticket, now: Instant) -> None:
     first = max(ticket.opened_at, Instant(now - SIGNED_ELSEWHERE_WITHIN))
     if not first <= signed_at <= now:
-        raise AnswerTimeError(
+        raise IdentityFlowError.review_answer_time(
             f"expected a time from {render_instant(first)} to {render_instant(now)}, got {render_instant(signed_at)}"
         )
 

@@ -10,7 +10,7 @@ from assay.kernel.key import KeyPurpose, KeyRing
 from assay.ports.database import Unit
 from assay.review.act import Act
 from assay.review.answer import Answer, SignedWith, verify_answer
-from assay.review.errors import ReviewerKeyError
+from assay.review.errors import ReviewError
 from assay.review.ticket import Ticket
 
 
@@ -57,7 +57,9 @@ def key_of(unit: Unit, signed: Answer | Act, ring: KeyRing, at: Instant) -> byte
         return _registered_key(unit, signed.tenant_id, signed.by, at)
     record = ring.get(signed.signing_key_id, at, purpose=KeyPurpose.REVIEW)
     if record.raw_public_key is None:
-        raise ReviewerKeyError(f"expected a key that anyone can verify with, got {record.method} {record.key_id}")
+        raise ReviewError.reviewer_key(
+            f"expected a key that anyone can verify with, got {record.method} {record.key_id}"
+        )
     return record.raw_public_key
 
 
@@ -66,5 +68,5 @@ def _registered_key(unit: Unit, tenant_id: TenantId, by: PrincipalId, at: Instan
     in_force = [version for version in history if version.recorded_at <= at]
     public_key = in_force[-1].public_key if in_force else None
     if public_key is None:
-        raise ReviewerKeyError(f"`{by}` had registered no key at {render_instant(at)}")
+        raise ReviewError.reviewer_key(f"`{by}` had registered no key at {render_instant(at)}")
     return bytes.fromhex(public_key)

@@ -12,6 +12,7 @@ from assay.flows.delivery.settle_rootcause import (
 from assay.flows.identity.duties import apply_power, refuse_own_power
 from assay.flows.identity.tiers import apply_tier, refuse_own_tier
 from assay.flows.model.activate_model import put_model_in_use
+from assay.flows.permits.mandates import require_signer, sign_mandate
 from assay.flows.permits.permits import settle_effect
 from assay.flows.registry.restore_switch import open_latch
 from assay.flows.review.settle_review import FollowUps
@@ -28,6 +29,7 @@ ROOM_FOLLOW_UPS = FollowUps(
             TicketKind.ATTESTATION: settle_held_verdict,
             TicketKind.DEFERRAL: settle_claims,
             TicketKind.EFFECT: settle_effect,
+            TicketKind.MANDATE: sign_mandate,
             TicketKind.MODEL_ACTIVATION: put_model_in_use,
             TicketKind.PENALTY: apply_penalty,
             TicketKind.POWER_CHANGE: apply_power,
@@ -44,6 +46,7 @@ ROOM_FOLLOW_UPS = FollowUps(
             TicketKind.ATTESTATION: require_token,
             TicketKind.DEFERRAL: require_approver,
             TicketKind.KNOWLEDGE_REVIEW: note_graph_review,
+            TicketKind.MANDATE: require_signer,
             TicketKind.PENALTY: refuse_own_penalty,
             TicketKind.POWER_CHANGE: refuse_own_power,
             TicketKind.ROOT_CAUSE: read_conclusion,

@@ -23,7 +23,7 @@ from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.desk_store import SavedDraft
 from assay.review.draft import require_reviewer
-from assay.review.errors import AlreadyAnsweredError, BodyError, UnknownChoiceError
+from assay.review.errors import ReviewError
 from assay.review.ticket import Ticket
 
 _LONGEST = 16_000
@@ -59,14 +59,16 @@ def keep_draft(tools: Tools, caller: Caller, request: KeepDraft) -> KeptDraft:
     reply = DraftedReply(choice=request.choice, reason=request.reason, body=request.body)
     text = msgspec.json.encode(reply).decode()
     if len(text) > _LONGEST:
-        raise BodyError(f"expected a draft of at most {_LONGEST} characters, got {len(text)}")
+        raise ReviewError.body(f"expected a draft of at most {_LONGEST} characters, got {len(text)}")
 
     def work(unit: Unit) -> KeptDraft:
         ticket, by = _writer(unit, caller, request.ticket_id)
         if any(answer.by == by for answer in unit.review.answers(ticket.tenant_id, ticket.id)):
-            raise AlreadyAnsweredError(f"`{by}` has answered `{ticket.id}`")
+            raise ReviewError.already_answered(f"`{by}` has answered `{ticket.id}`")
         if reply.choice is not None and reply.choice not in ticket.choices:
-            raise UnknownChoiceError(f"expected one of `{', '.join(ticket.choices)}`, got `{reply.choice[:80]}`")
+            raise ReviewError.unknown_choice(
+                f"expected one of `{', '.join(ticket.choices)}`, got `{reply.choice[:80]}`"
+            )
         unit.desk.save_draft(ticket.tenant_id, SavedDraft(ticket_id=ticket.id, by=by, text=text, saved_at=caller.at))
         return KeptDraft(reply=reply, saved_at=caller.at)
 

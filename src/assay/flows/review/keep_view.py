@@ -19,7 +19,7 @@ from assay.kernel.instant import Instant
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.desk_store import SavedView
-from assay.review.errors import ViewError
+from assay.review.errors import ReviewError
 from assay.review.queue import QueueFilter
 
 _LONGEST_NAME = 80
@@ -67,7 +67,7 @@ def keep_view(tools: Tools, caller: Caller, request: KeepView) -> KeptView:
     """Save a filter of the queue under a name, in place of the caller's view of that name."""
     name = request.name
     if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable() or not name.strip():
-        raise ViewError(f"expected a name of 1 to {_LONGEST_NAME} printable characters, got {name[:80]!r}")
+        raise ReviewError.view(f"expected a name of 1 to {_LONGEST_NAME} printable characters, got {name[:80]!r}")
 
     def work(unit: Unit) -> KeptView:
         owner = _owner(unit, caller)
@@ -85,7 +85,7 @@ def drop_view(tools: Tools, caller: Caller, request: DropView) -> Dropped:
     def work(unit: Unit) -> Dropped:
         owner = _owner(unit, caller)
         if unit.desk.find_view(caller.tenant_id, owner.id, request.name) is None:
-            raise ViewError(f"`{owner.id}` has no view `{request.name[:80]}`")
+            raise ReviewError.view(f"`{owner.id}` has no view `{request.name[:80]}`")
         unit.desk.drop_view(caller.tenant_id, owner.id, request.name)
         return Dropped()
 
@@ -97,7 +97,7 @@ def find_view(tools: Tools, caller: Caller, name: str) -> KeptView:
     by = caller.principal.id
     found = [one for one in _usable(tools, caller) if one.name == name]
     if not found:
-        raise ViewError(f"expected a view that `{by}` may use, got `{name[:80]}`")
+        raise ReviewError.view(f"expected a view that `{by}` may use, got `{name[:80]}`")
     return min(found, key=lambda one: (one.by != by, one.by))
 
 

@@ -10,7 +10,7 @@ from assay.kernel.instant import Instant
 from assay.kernel.key import KeyRing
 from assay.ports.database import Unit
 from assay.review.answer import Answer
-from assay.review.errors import ExpiredTicketError, SettledTicketError
+from assay.review.errors import ReviewError
 from assay.review.kind import TicketKind
 from assay.review.settle import Settlement, SettlementState
 from assay.review.ticket import Ticket
@@ -68,6 +68,6 @@ def require_unsettled(unit: Unit, ticket: Ticket) -> None:
     if settlement is None:
         return
     if settlement.state is SettlementState.EXPIRED:
-        raise ExpiredTicketError(f"`{ticket.id}` was due: {settlement.reason}")
+        raise ReviewError.expired(f"`{ticket.id}` was due: {settlement.reason}")
     words = "is withdrawn" if settlement.state is SettlementState.WITHDRAWN else "is settled"
-    raise SettledTicketError(f"`{ticket.id}` {words}: {settlement.reason}")
+    raise ReviewError.settled(f"`{ticket.id}` {words}: {settlement.reason}")

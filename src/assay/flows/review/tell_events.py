@@ -12,6 +12,7 @@ from msgspec import Struct
 from assay.flows.claims.show_claims import is_kept_back
 from assay.flows.delivery.emit_event import is_emitted
 from assay.flows.review.show_timeline import SAID
+from assay.flows.tools import Tools
 from assay.identity.principal import Principal
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TicketId
@@ -30,6 +31,11 @@ class _Placed(Struct, frozen=True, kw_only=True):
 def may_tell_of_others(events: Iterable[OutboxEvent]) -> bool:
     """Whether any of them could be one to leave out: most are not, and nothing need be looked up."""
     return any(one.type in SAID or one.type == EntryKind.CLAIMS_DECIDED for one in events)
+
+
+def told_events(tools: Tools, events: Iterable[OutboxEvent], viewer: Principal) -> tuple[OutboxEvent, ...]:
+    """As `tell_events`, as things are now."""
+    return tools.database.read(lambda unit: tell_events(unit, events, viewer))
 
 
 def tell_events(unit: Unit, events: Iterable[OutboxEvent], viewer: Principal) -> tuple[OutboxEvent, ...]:

@@ -15,7 +15,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.truth import NoPolicyError
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.tools import Tools
 from assay.flows.trust.fold_shelf import Folded, FoldPlace
 from assay.flows.truth.vouch_rows import AlteredRowError, is_same_text
@@ -189,7 +189,7 @@ def _policy(
         return _vouched(unit, tools, tenant_id, found)
     known = [one for one in unit.trust.policies(tenant_id) if through is None or one.sequence_number <= through]
     if not known:
-        raise NoPolicyError(
+        raise TruthFlowError.trust_no_policy(
             f"tenant `{tenant_id}` has no trust policy: register one: `assay trust policy register FILE`"
         )
     return _vouched(unit, tools, tenant_id, known[-1])

@@ -9,15 +9,14 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from assay.flows.errors import FlowError, NotFoundError
-from assay.flows.errors.truth import PolicyChangedError
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.identity.authenticate import confirm, require_session
 from assay.flows.request import Done, Option, Page, Paged, Request, cut, read_number
 from assay.flows.tools import Tools
 from assay.flows.trust.fold_trust import read_policy
 from assay.flows.truth.truth_entry import json_of, logged_signal, news_of
 from assay.identity.caller import Caller
-from assay.kernel.errors import Blame
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind, draft_entry
@@ -27,13 +26,6 @@ from assay.trust.lint import LintFinding, lint_policy, report_hash
 from assay.trust.parse_policy import parse_policy
 from assay.trust.policy import TrustPolicy
 from assay.trust.signal import PolicyRegistered, SignalKind, TrustSignal, render_signal
-
-
-class WeakPolicyError(FlowError):
-    """The weaknesses of a policy are not exactly those that whoever registers it has accepted."""
-
-    code = "trust.policy_weak"
-    blame = Blame.ANSWER
 
 
 class LintedBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -174,7 +166,7 @@ def _require_accepted(findings: Iterable[LintFinding], accept: Collection[str]) 
     if found.keys() == set(accept):
         return
     told = "; ".join(f"{code}: {message}" for code, message in found.items()) or "none"
-    raise WeakPolicyError(
+    raise TruthFlowError.trust_policy_weak(
         f"expected exactly the weaknesses of the policy to be accepted, got `{', '.join(sorted(accept))[:200]}`: {told}"
     )
 
@@ -184,7 +176,7 @@ def _find_again(known: Sequence[RegisteredPolicy], policy: TrustPolicy) -> Done[
     if found is None:
         return None
     if found.policy_hash != policy.policy_hash:
-        raise PolicyChangedError(
+        raise TruthFlowError.trust_policy_changed(
             f"`{policy.id}` was registered as {found.policy_hash}, got {policy.policy_hash}; a change needs a new id"
         )
     return Done(value=_item(found, is_in_force=found is known[-1]), is_new=False)

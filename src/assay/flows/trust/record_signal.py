@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from assay.flows.errors.truth import RecordConflictError, SignalRefusedError
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.identity.authenticate import confirm, require_credential
 from assay.flows.ledger.verify_clock import verify_clock
 from assay.flows.request import (
@@ -259,7 +259,7 @@ def log_signal(tools: Tools, caller: Caller, signal: TrustSignal) -> Signalled:
                 signal_id=signal.signal_id, kind=signal.kind, sequence_number=number, is_new=True, dispute=dispute
             )
         if known.text != render_signal(signal).decode():
-            raise RecordConflictError(f"another signal was logged as `{signal.signal_id}`")
+            raise TruthFlowError.record_conflict(f"another signal was logged as `{signal.signal_id}`")
         return Signalled(
             signal_id=signal.signal_id, kind=signal.kind, sequence_number=known.sequence_number, is_new=False
         )
@@ -318,15 +318,17 @@ def _require_may(caller: Caller, signal: TrustSignal) -> None:
     """Raise unless the caller may log this kind, as its agent, up to now."""
     principal = caller.principal
     if signal.kind not in SIGNAL_ROLES:
-        raise SignalRefusedError(f"expected one of {', '.join(SIGNAL_ROLES)}, got {signal.kind}")
+        raise TruthFlowError.trust_signal_refused(f"expected one of {', '.join(SIGNAL_ROLES)}, got {signal.kind}")
     roles = SIGNAL_ROLES[signal.kind]
     if roles is None:
         require_credential(caller)
     else:
         require_role(principal, roles)
     if signal.agent_id != principal.id or signal.submitted_by is not None:
-        raise SignalRefusedError(f"expected a signal by `{principal.id}`, got one by `{signal.agent_id}`")
+        raise TruthFlowError.trust_signal_refused(
+            f"expected a signal by `{principal.id}`, got one by `{signal.agent_id}`"
+        )
     if signal.occurred_at > caller.at:
-        raise SignalRefusedError(
+        raise TruthFlowError.trust_signal_refused(
             f"expected a time up to {render_instant(caller.at)}, got {render_instant(signal.occurred_at)}"
         )

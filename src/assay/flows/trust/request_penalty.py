@@ -23,7 +23,7 @@ from assay.kernel.instant import Instant, render_instant
 from assay.kernel.json_text import parse_json
 from assay.ports.database import Unit
 from assay.review.answer import Answer
-from assay.review.errors import OwnRequestError
+from assay.review.errors import ReviewError
 from assay.review.kind import TicketKind
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket, TicketDraft
@@ -107,7 +107,7 @@ def request_penalty(tools: Tools, caller: Caller, request: PenaltyRequest) -> Pe
 def refuse_own_penalty(_unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) -> None:
     """The follow-up of each answer to a penalty ticket: nobody decides on their own."""
     if answer.by == _asked(ticket).agent_id:
-        raise OwnRequestError(f"`{ticket.id}` is about `{answer.by}`")
+        raise ReviewError.own_request(f"`{ticket.id}` is about `{answer.by}`")
 
 
 def apply_penalty(unit: Unit, ticket: Ticket, settlement: Settlement, answers: tuple[Answer, ...], at: Instant) -> None:

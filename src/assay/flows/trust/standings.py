@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.truth import NoPolicyError
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.request import Content, Moment, Option, Page, Paged, Request, cut_named, parse_moment, whose
 from assay.flows.tools import Tools
 from assay.flows.trust.fold_shelf import Folded
@@ -295,7 +295,7 @@ def recall_trust(
 def _policy(unit: Unit, tenant_id: TenantId, at: Instant) -> TrustPolicy:
     known = [one for one in unit.trust.policies(tenant_id) if one.registered_at <= at]
     if not known:
-        raise NoPolicyError(f"tenant `{tenant_id}` had no trust policy at {render_instant(at)}")
+        raise TruthFlowError.trust_no_policy(f"tenant `{tenant_id}` had no trust policy at {render_instant(at)}")
     return read_policy(known[-1].document)
 
 

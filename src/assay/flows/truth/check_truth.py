@@ -22,7 +22,7 @@ from assay.kernel.ids import TenantId
 from assay.kernel.key import KeyPurpose, KeyRing, SigningMethod
 from assay.ports.database import Unit
 from assay.ports.signer import Signer
-from assay.truth.errors import SemanticHashError, StateHashError, UnsignedStateError
+from assay.truth.errors import StateError
 from assay.truth.seal import verify_truth_state
 from assay.truth.state import (
     SecurityBlock,
@@ -155,20 +155,20 @@ def _ledger_check(in_ledger: bool | None) -> StateCheck:  # noqa: FBT001 - it is
 
 def _security(state: TruthState) -> SecurityBlock:
     if state.security is None:
-        raise UnsignedStateError(f"expected a signed state, got `{state.truthkey}` without a signature")
+        raise StateError.state_unsigned(f"expected a signed state, got `{state.truthkey}` without a signature")
     return state.security
 
 
 def _require_semantic(state: TruthState) -> None:
     expected, got = semantic_hash(state), _security(state).semantic_hash
     if got != expected:
-        raise SemanticHashError(f"expected the semantic hash {expected}, got {got}")
+        raise StateError.semantic_hash(f"expected the semantic hash {expected}, got {got}")
 
 
 def _require_whole(state: TruthState) -> None:
     expected, got = state_hash(state), _security(state).state_hash
     if got != expected:
-        raise StateHashError(f"expected the state hash {expected}, got {got}")
+        raise StateError.state_hash(f"expected the state hash {expected}, got {got}")
 
 
 class _NotOursToCheckError(Exception):

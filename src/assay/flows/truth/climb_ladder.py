@@ -23,7 +23,7 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, parse_instant
 from assay.ports.database import Unit
 from assay.ports.truth_store import RecordKind, TruthRecord
-from assay.ports.validator import Engines, EvidenceFact, Judgement, Question, Sighting, ValidatorUnavailableError
+from assay.ports.validator import Engines, EvidenceFact, Judgement, Question, Sighting, ValidatorError
 from assay.truth.ai_score import AiScore, ai_score_hash, parse_ai_score, render_ai_score
 from assay.truth.contract import Contract, StageName
 from assay.truth.evidence import Fingerprint, parse_fingerprint
@@ -182,7 +182,7 @@ def score_states(tools: Tools, caller: Caller, request: ScoreStates) -> ScoredSt
     """
     engines, tenant_id = tools.engines, caller.tenant_id
     if engines is None:
-        raise ValidatorUnavailableError("expected a node with engines, got one that was opened without any")
+        raise ValidatorError.unavailable("expected a node with engines, got one that was opened without any")
     facts = {fact.sha256: fact for fact in request.facts}
     keys = request.keys or tools.database.read(lambda unit: tuple(unit.truth.keys(tenant_id, stale_only=True)))
     return ScoredStates(

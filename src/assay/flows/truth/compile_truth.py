@@ -11,7 +11,7 @@ from functools import partial
 from msgspec import Struct
 
 from assay.flows.errors import FlowError
-from assay.flows.errors.truth import CompileTimeError, TruthBusyError
+from assay.flows.errors.truth import CompileTimeError, TruthFlowError
 from assay.flows.ledger.own_keys import own_key_ring
 from assay.flows.tools import Tools
 from assay.flows.trust.fold_trust import keep_marks
@@ -126,7 +126,7 @@ def compile_truth(
             return tools.database.write(partial(persist, prepared=prepared))
         except MovedError:
             continue
-    raise TruthBusyError(f"`{truthkey}` was written to {_ATTEMPTS} times while it was compiled")
+    raise TruthFlowError.busy(f"`{truthkey}` was written to {_ATTEMPTS} times while it was compiled")
 
 
 def is_unchanged(loaded: LoadedKey, result: Result, asked: CompileAsked) -> bool:

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from assay.flows.delivery.project_rules import project_contract
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.truth import NotReleasedError
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.identity.authenticate import confirm
 from assay.flows.request import Content, Done, Option, Page, Paged, Request, cut_named, map_page
 from assay.flows.tools import Tools
@@ -24,7 +24,7 @@ from assay.kernel.ledger import Draft, EntryKind, draft_entry
 from assay.ports.database import Unit
 from assay.ports.truth_store import ReleasedContract
 from assay.truth.contract import Contract
-from assay.truth.errors import ContractChangedError
+from assay.truth.errors import TruthError
 from assay.truth.form import ObservationForm, form_of
 from assay.truth.key import TruthKey, parse_claim_type_id
 from assay.truth.parse_contract import contract_from_document, parse_contract
@@ -164,7 +164,7 @@ def _item(one: ReleasedContract) -> ContractItem:
 
 def _require_same(known: ReleasedContract, contract: Contract) -> None:
     if known.claim_type_hash != contract.claim_type_hash:
-        raise ContractChangedError(
+        raise TruthError.contract_changed(
             f"`{contract.id}` was released as {known.claim_type_hash}, got {contract.claim_type_hash}; "
             "a change needs a new version"
         )
@@ -189,7 +189,7 @@ def _entry(
 def get_contract(unit: Unit, tenant_id: TenantId, claim_type: str) -> ReleasedContract:
     found = unit.truth.find_contract(tenant_id, claim_type)
     if found is None:
-        raise NotReleasedError(f"expected a released contract, got `{claim_type[:80]}`: release it first")
+        raise TruthFlowError.not_released(f"expected a released contract, got `{claim_type[:80]}`: release it first")
     return found
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.truth import RecordConflictError
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.identity.authenticate import confirm
 from assay.flows.request import Document, Done, Request
 from assay.flows.tools import Tools
@@ -93,7 +93,7 @@ def _find_place(unit: Unit, tenant_id: TenantId, given: Fingerprint | Resemblanc
         known = unit.truth.find_record(tenant_id, RecordKind.FINGERPRINT, record_id)
         if known is None or _is_of_pair(known, given):
             return record_id, known
-    raise RecordConflictError(
+    raise TruthFlowError.record_conflict(
         f"expected at most {MOST_RESEMBLANCES} resemblances of {given.sha256} by the lower hash, got another"
     )
 
@@ -112,4 +112,6 @@ def _get_observation(unit: Unit, tenant_id: TenantId, observation_hash: str) -> 
 
 def _require_same(known: TruthRecord, hash_: str) -> None:
     if known.record_hash != hash_:
-        raise RecordConflictError(f"`{known.record_id}` was recorded with the hash {known.record_hash}, got {hash_}")
+        raise TruthFlowError.record_conflict(
+            f"`{known.record_id}` was recorded with the hash {known.record_hash}, got {hash_}"
+        )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 from msgspec.json import Decoder
 
-from assay.flows.errors.truth import CompileTimeError, NotReleasedError
+from assay.flows.errors.truth import CompileTimeError, TruthFlowError
 from assay.flows.tools import Tools
 from assay.flows.trust.fold_shelf import Folded
 from assay.flows.trust.take_snapshot import SnapshotBasis, take_snapshot
@@ -256,7 +256,7 @@ def choose_contract(
     key = parse_truth_key(truthkey)
     known = find_contracts_of(unit, tenant_id, key)
     if not known:
-        raise NotReleasedError(f"expected a released contract for `{key.domain}.{key.topic}`, got none")
+        raise TruthFlowError.not_released(f"expected a released contract for `{key.domain}.{key.topic}`, got none")
     reporters = _reporters_by_claim_type(records)
     named = [one for one in known if one.claim_type in reporters]
     for one in named if len(named) > 1 else ():

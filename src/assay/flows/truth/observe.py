@@ -12,12 +12,7 @@ from msgspec import Meta, Struct, to_builtins
 from msgspec.structs import replace
 
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.truth import (
-    FutureObservationError,
-    NotReporterError,
-    RecordConflictError,
-    TooManyReportsError,
-)
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.identity.authenticate import confirm
 from assay.flows.ledger.verify_clock import verify_clock
 from assay.flows.request import (
@@ -224,7 +219,7 @@ def prepare_observation(
     """
     _require_reporter(principal, observation)
     if observation.reported_at > at + skew:
-        raise FutureObservationError(
+        raise TruthFlowError.future_observation(
             f"expected at most {skew} after {render_instant(at)}, got {render_instant(observation.reported_at)}"
         )
     verify_payload(contract, observation.payload)
@@ -248,7 +243,7 @@ def prepare_observation(
 
 def _require_reporter(principal: Principal, observation: Observation) -> None:
     if observation.reporter_id != principal.id and not has_role(principal, [BuiltInRole.RELAY]):
-        raise NotReporterError(
+        raise TruthFlowError.not_reporter(
             f"expected `{principal.id}` as the reporter, or the role `relay`, got `{observation.reporter_id}`"
         )
 
@@ -294,19 +289,21 @@ def _require_room(unit: Unit, tenant_id: TenantId, arriving: Arriving) -> None:
     """Every observation stays in its key's states for ever, heard or not: nobody may fill them alone."""
     reporter = arriving.observation.reporter_id
     if unit.truth.count_reports(tenant_id, arriving.truthkey, reporter) >= MOST_REPORTS:
-        raise TooManyReportsError(
+        raise TruthFlowError.too_many_reports(
             f"expected at most {MOST_REPORTS} observations by `{reporter}` at `{arriving.truthkey}`, got another"
         )
 
 
 def _again(known: TruthRecord, arriving: Arriving) -> Observed:
     if known.record_hash != arriving.observation_hash:
-        raise RecordConflictError(
+        raise TruthFlowError.record_conflict(
             f"`{known.record_id}` was recorded with the hash {known.record_hash}, got {arriving.observation_hash}"
         )
     if not is_same_text(known.text.encode(), arriving.bronze.rows[0].text):
         # The hash leaves out media types and times of capture, which a contract may go by.
-        raise RecordConflictError(f"`{known.record_id}` was recorded with another media type or time of capture")
+        raise TruthFlowError.record_conflict(
+            f"`{known.record_id}` was recorded with another media type or time of capture"
+        )
     return _observed(arriving, known.sequence_number, is_new=False)
 
 

@@ -38,7 +38,7 @@ from assay.kernel.signature import InvalidSignatureError, parse_signature_hex, v
 from assay.ports.signer import Signer
 from assay.trust.signal import render_signal
 from assay.truth.consensus import find_window
-from assay.truth.errors import StateHashError, UnsignedStateError
+from assay.truth.errors import StateError
 from assay.truth.observation import observation_hash, parse_observation, render_observation
 from assay.truth.seal import signing_bytes, verify_truth_state
 from assay.truth.snapshot import parse_snapshot
@@ -239,7 +239,7 @@ def _window_problems(entries: Iterable[Told], ring: KeyRing) -> Iterator[ReplayP
 def _verify_window(body: BronzeBody, ring: KeyRing) -> None:
     signature, event = body.signature, parse_window_event(body.record)
     if signature is None:
-        raise UnsignedStateError("expected a signed window event, got one without a signature")
+        raise StateError.state_unsigned("expected a signed window event, got one without a signature")
     record = ring.get(signature.key_id, body.receipt_time, purpose=KeyPurpose.TRUTH)
     if record.raw_public_key is not None:
         verify_ed25519(record.raw_public_key, window_message(event), parse_signature_hex(signature.signature))
@@ -249,7 +249,7 @@ def signature_problems(state: TruthState, ring: KeyRing, own: Signer | None) -> 
     """Kaori 12.2, by a key that was valid for truth when it signed."""
     try:
         if state.security is None:
-            raise UnsignedStateError(f"expected a signed state, got `{state.truthkey}` without a signature")
+            raise StateError.state_unsigned(f"expected a signed state, got `{state.truthkey}` without a signature")
         security = state.security
         record = ring.get(security.key_id, security.signed_at, purpose=KeyPurpose.TRUTH)
         if record.raw_public_key is not None:
@@ -267,6 +267,6 @@ def verify_own(state: TruthState, own: Signer) -> None:
     """A shared secret signs the same again; what it signed must be what the state says."""
     security, expected = security_of(state), own.sign(signing_bytes(state)).hex()
     if (security.semantic_hash, security.state_hash) != (semantic_hash(state), state_hash(state)):
-        raise StateHashError(f"expected the state hash {state_hash(state)}, got {security.state_hash}")
+        raise StateError.state_hash(f"expected the state hash {state_hash(state)}, got {security.state_hash}")
     if not compare_digest(expected, security.signature):
         raise InvalidSignatureError(f"the signature of `{state.truthkey}` is not by `{own.key_id}`")

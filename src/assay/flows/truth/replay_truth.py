@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from msgspec import MsgspecError, convert
 from msgspec.structs import replace
 
-from assay.flows.errors import FlowError, NotFoundError
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.ledger.own_keys import own_key_ring_in
 from assay.flows.tools import Tools
 from assay.flows.trust.ledger_signals import LedgerSignals, folded_again, policy_at
@@ -20,7 +21,7 @@ from assay.flows.truth.vouch_rows import find_contract_fault, find_snapshot_faul
 from assay.kernel.bundle import Bundle, EntryHead, parse_entry_head
 from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.digest import digest_of
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.json_text import parse_json
 from assay.kernel.key import Endorsement, KeyRing, Retirement, TrustAnchors, trusted_keys
@@ -175,13 +176,6 @@ _NEEDED = frozenset(
 )
 
 
-class BrokenExportError(FlowError):
-    """The lines are not one ledger, each entry naming the hash of the one before it."""
-
-    code = "replay.broken_export"
-    blame = Blame.INPUT
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryBook:
     """The entries of an export that matter to truth, by number, and the keys that it speaks of.
@@ -249,7 +243,9 @@ def _linked(lines: Iterable[bytes]) -> Iterator[tuple[bytes, EntryHead]]:
             continue
         head = parse_entry_head(text)
         if previous is not None and (head.previous_hash != previous or head.sequence_number != number + 1):
-            raise BrokenExportError(f"expected entry {number + 1} after {previous}, got {head.sequence_number}")
+            raise TruthFlowError.replay_broken_export(
+                f"expected entry {number + 1} after {previous}, got {head.sequence_number}"
+            )
         previous, number = digest_of(text), head.sequence_number
         yield text, head
 
@@ -260,7 +256,7 @@ def _fact(head: EntryHead) -> Endorsement | Retirement:
             return convert(head.body, Endorsement)
         return convert(head.body, Retirement)
     except MsgspecError as error:
-        raise BrokenExportError(f"expected a key in entry {head.sequence_number}: {error}") from error
+        raise TruthFlowError.replay_broken_export(f"expected a key in entry {head.sequence_number}: {error}") from error
 
 
 def replay_export(

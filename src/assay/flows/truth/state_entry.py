@@ -6,17 +6,16 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, ValidationError, convert
 
-from assay.flows.errors import FlowError
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.trust.take_snapshot import SnapshotBasis
 from assay.flows.truth.truth_entry import BronzeBody, json_of, news_of
 from assay.kernel.bundle import EntryHead, parse_entry_head
-from assay.kernel.errors import Blame
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind, draft_entry
 from assay.ports.truth_store import FrozenTrust, SilverState
 from assay.trust.signal import TrustSignal, render_signal
-from assay.truth.errors import UnsignedStateError
+from assay.truth.errors import StateError
 from assay.truth.snapshot import TrustSnapshot, render_snapshot
 from assay.truth.state import SecurityBlock, TruthState, parse_truth_state, render_truth_state
 
@@ -123,7 +122,7 @@ def silver_of(
 def security_of(state: TruthState) -> SecurityBlock:
     """INVARIANT: only sealed states come here."""
     if state.security is None:
-        raise UnsignedStateError(f"expected a signed state, got `{state.truthkey}` without a signature")
+        raise StateError.state_unsigned(f"expected a signed state, got `{state.truthkey}` without a signature")
     return state.security
 
 
@@ -132,13 +131,6 @@ GetEntry = Callable[[int], bytes | None]
 # A record as its entry tells it.
 Told = tuple[EntryKind, BronzeBody]
 T = TypeVar("T", bound=Struct)
-
-
-class EntryMissingError(FlowError):
-    """An entry that a replay needs is not at hand, or is of another kind."""
-
-    code = "replay.entry_missing"
-    blame = Blame.INPUT
 
 
 class ReplayCode(StrEnum):
@@ -176,17 +168,21 @@ def read_bronze(get_entry: GetEntry, number: int) -> Told:
 def read_body(get_entry: GetEntry, number: int, kind: EntryKind, shape: type[T]) -> T:
     head = _head(get_entry, number)
     if head.kind != kind:
-        raise EntryMissingError(f"expected a `{kind}` entry as number {number}, got `{head.kind[:80]}`")
+        raise TruthFlowError.replay_entry_missing(
+            f"expected a `{kind}` entry as number {number}, got `{head.kind[:80]}`"
+        )
     return _read(head, shape)
 
 
 def _head(get_entry: GetEntry, number: int) -> EntryHead:
     text = get_entry(number)
     if text is None:
-        raise EntryMissingError(f"expected entry {number}, which the state was compiled from, got none")
+        raise TruthFlowError.replay_entry_missing(
+            f"expected entry {number}, which the state was compiled from, got none"
+        )
     head = parse_entry_head(text)
     if head.sequence_number != number:
-        raise EntryMissingError(f"expected entry {number}, got {head.sequence_number}")
+        raise TruthFlowError.replay_entry_missing(f"expected entry {number}, got {head.sequence_number}")
     return head
 
 
@@ -195,7 +191,7 @@ def _read(head: EntryHead, shape: type[T]) -> T:
     try:
         return convert(value, shape)
     except ValidationError as error:
-        raise EntryMissingError(
+        raise TruthFlowError.replay_entry_missing(
             f"expected the body of a `{head.kind}` entry as number {head.sequence_number}: {error}"
         ) from error
 

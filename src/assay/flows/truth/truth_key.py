@@ -1,6 +1,6 @@
 """The key that truth states are signed with: put on record before its first use, and asked for by all who sign."""
 
-from assay.flows.errors.truth import NoTruthKeyError
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.ledger.found_node import endorse, record_key
 from assay.flows.ledger.own_keys import has_key_for, own_key_ring_in
 from assay.flows.tools import Tools
@@ -18,7 +18,9 @@ from assay.truth.window import WindowEvent, render_window_event, window_event_ha
 
 def get_truth_signer(tools: Tools) -> Signer:
     if tools.truth_signer is None:
-        raise NoTruthKeyError("expected a truth key in assay.toml, got none: make one with `assay key rotate truth`")
+        raise TruthFlowError.key_no_truth_key(
+            "expected a truth key in assay.toml, got none: make one with `assay key rotate truth`"
+        )
     return tools.truth_signer
 
 

@@ -8,10 +8,10 @@ from hashlib import sha256
 
 from msgspec import Struct, ValidationError, convert
 
-from assay.flows.errors.truth import UnboundVoteError, UnsignedVoteError
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.ledger.own_keys import own_key_ring_in
 from assay.flows.tools import Tools
-from assay.flows.truth.state_entry import EntryMissingError, GetEntry, read_bronze
+from assay.flows.truth.state_entry import GetEntry, read_bronze
 from assay.flows.truth.truth_entry import BronzeBody, VoteAnswer, add_bronze, draft_bronze
 from assay.flows.truth.validation_ticket import claim_hash_in, truthkey_in
 from assay.flows.truth.vouch_rows import AlteredRowError
@@ -28,7 +28,7 @@ from assay.kernel.signature import parse_signature_hex, verify_ed25519
 from assay.ports.database import Unit
 from assay.ports.truth_store import RecordKind, TruthRecord
 from assay.review.answer import Answer, SignedWith, answer_message
-from assay.review.errors import BodyError, ReviewerKeyError
+from assay.review.errors import ReviewError
 from assay.review.ticket import Ticket
 from assay.trust.signal import SignalKind, TrustSignal, ValidationVote
 from assay.truth.contract import VoteType
@@ -87,7 +87,7 @@ def _body_of(answer: Answer) -> _VoteBody:
     try:
         return convert(_mapping(answer.body), _VoteBody)
     except ValidationError as error:
-        raise BodyError(f"expected `override_status` or nothing in the body of a vote: {error}") from error
+        raise ReviewError.body(f"expected `override_status` or nothing in the body of a vote: {error}") from error
 
 
 def _mapping(body: str) -> Mapping[str, object]:
@@ -136,10 +136,12 @@ def verify_vote(body: BronzeBody, get_entry: GetEntry, ring: KeyRing, *, in_forc
     """
     given = body.answer
     if given is None:
-        raise UnsignedVoteError("expected the signed answer in the entry of a vote, got none")
+        raise TruthFlowError.vote_unsigned("expected the signed answer in the entry of a vote, got none")
     _verify_binding(body, given)
     if in_force is not None and in_force != given.voter_entry:
-        raise UnboundVoteError(f"expected the voter as entry {in_force} has them, got entry {given.voter_entry}")
+        raise TruthFlowError.vote_unbound(
+            f"expected the voter as entry {in_force} has them, got entry {given.voter_entry}"
+        )
     voter = _read_voter(get_entry, given)
     key = _key_of(given.answer, voter, ring)
     verify_ed25519(key, answer_message(given.answer), parse_signature_hex(given.answer.signature))
@@ -148,43 +150,45 @@ def verify_vote(body: BronzeBody, get_entry: GetEntry, ring: KeyRing, *, in_forc
 def _verify_binding(body: BronzeBody, given: VoteAnswer) -> None:
     answer = given.answer
     if digest_of(given.shown.encode()) != answer.seen_hash:
-        raise UnboundVoteError(f"expected the text that hashes to {answer.seen_hash}, got another")
+        raise TruthFlowError.vote_unbound(f"expected the text that hashes to {answer.seen_hash}, got another")
     vote = vote_of(answer, given.shown)
     if vote != parse_vote(body.record) or vote_hash(vote) != body.record_hash:
-        raise UnboundVoteError(f"expected the vote that `{answer.by}` signed, got another")
+        raise TruthFlowError.vote_unbound(f"expected the vote that `{answer.by}` signed, got another")
     if (answer.ticket_id, answer.by, (vote.truthkey,)) != (body.ticket_id, body.submitted_by, body.truthkeys):
-        raise UnboundVoteError(f"expected the vote under its own ticket, voter and key, got `{body.submitted_by}`")
+        raise TruthFlowError.vote_unbound(
+            f"expected the vote under its own ticket, voter and key, got `{body.submitted_by}`"
+        )
 
 
 def _read_voter(get_entry: GetEntry, given: VoteAnswer) -> _Voter:
     number, answer = given.voter_entry, given.answer
     text = get_entry(number)
     if text is None:
-        raise EntryMissingError(f"expected entry {number}, which says who voted, got none")
+        raise TruthFlowError.replay_entry_missing(f"expected entry {number}, which says who voted, got none")
     head = parse_entry_head(text)
     if head.kind not in PRINCIPAL_KINDS or head.sequence_number != number:
-        raise EntryMissingError(f"expected a principal in entry {number}, got `{head.kind[:80]}`")
+        raise TruthFlowError.replay_entry_missing(f"expected a principal in entry {number}, got `{head.kind[:80]}`")
     try:
         voter = convert(head.body, _Voter)
     except ValidationError as error:
-        raise EntryMissingError(f"expected a principal in entry {number}: {error}") from error
+        raise TruthFlowError.replay_entry_missing(f"expected a principal in entry {number}: {error}") from error
     if (voter.id, voter.tenant_id) != (answer.by, answer.tenant_id):
-        raise UnboundVoteError(f"expected `{answer.by}` in entry {number}, got `{voter.id[:80]}`")
+        raise TruthFlowError.vote_unbound(f"expected `{answer.by}` in entry {number}, got `{voter.id[:80]}`")
     if voter.kind is not PrincipalKind.PERSON or BuiltInRole.REVIEWER not in voter.roles:
-        raise UnboundVoteError(f"expected a person who may review, got {voter.kind} `{voter.id[:80]}`")
+        raise TruthFlowError.vote_unbound(f"expected a person who may review, got {voter.kind} `{voter.id[:80]}`")
     return voter
 
 
 def _key_of(answer: Answer, voter: _Voter, ring: KeyRing) -> bytes:
     """The key that must have signed: the voter's own where one was registered, else the node's review key."""
     if (answer.signed_with is SignedWith.REVIEWER_KEY) != (voter.public_key is not None):
-        raise ReviewerKeyError(f"expected the key that `{voter.id}` had to sign with, got {answer.signed_with}")
+        raise ReviewError.reviewer_key(f"expected the key that `{voter.id}` had to sign with, got {answer.signed_with}")
     if voter.public_key is None:
         record = ring.get(answer.signing_key_id, answer.answered_at, purpose=KeyPurpose.REVIEW)
         return record.raw_public_key or b""
     key = bytes.fromhex(voter.public_key)
     if key_id_of(key) != answer.signing_key_id:
-        raise ReviewerKeyError(f"expected the registered key {key_id_of(key)}, got {answer.signing_key_id}")
+        raise ReviewError.reviewer_key(f"expected the registered key {key_id_of(key)}, got {answer.signing_key_id}")
     return key
 
 

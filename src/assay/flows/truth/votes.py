@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.truth import NoOpenTicketError, WindowRefusedError
+from assay.flows.errors.truth import TruthFlowError
 from assay.flows.identity.authenticate import Authenticated, confirm, require_session
 from assay.flows.request import FieldProblem, FieldsError, Moment, Option, Request, parse_moment
 from assay.flows.review.answer_desk import PreparedAnswer, answer_desk
@@ -156,7 +156,7 @@ def prepare_vote(tools: Tools, caller: Caller, request: PrepareVote) -> Prepared
 def _ticket_of(tools: Tools, caller: Caller, request: PrepareVote) -> Ticket:
     found = tools.database.read(lambda unit: find_validation_ticket(unit, caller.tenant_id, request.truthkey))
     if found is None:
-        raise NoOpenTicketError(f"nobody is asked about `{request.truthkey[:200]}` now")
+        raise TruthFlowError.no_open_ticket(f"nobody is asked about `{request.truthkey[:200]}` now")
     return found
 
 
@@ -320,7 +320,7 @@ def _window(contract: Contract, truthkey: str, records: Iterable[TruthRecord], a
 
 def _require_reason(asked: _Asked) -> None:
     if not asked.reason:
-        raise WindowRefusedError(f"expected a reason for {asked.kind}, got none")
+        raise TruthFlowError.window_refused(f"expected a reason for {asked.kind}, got none")
 
 
 def _require_undecided(window: Window | None, last: SilverState | None, sealing: Sealing) -> None:
@@ -328,20 +328,26 @@ def _require_undecided(window: Window | None, last: SilverState | None, sealing:
     is_final = last is not None and last.status in FINAL_STATUSES
     is_of_round = last is not None and window is not None and last.compile_time >= window.opened_at
     if sealing.sealed_at is not None or (is_final and is_of_round):
-        raise WindowRefusedError("expected a round without a final state, got one that was decided: open the next one")
+        raise TruthFlowError.window_refused(
+            "expected a round without a final state, got one that was decided: open the next one"
+        )
 
 
 def _require_follows(window: Window | None, contract: Contract, asked: _Asked) -> None:
     is_open = window is not None and window.is_open(asked.at)
     if asked.kind is WindowEventKind.OPENED:
         if is_open:
-            raise WindowRefusedError("expected a key without an open window, got one that people are asked in now")
+            raise TruthFlowError.window_refused(
+                "expected a key without an open window, got one that people are asked in now"
+            )
         return
     if window is None or not is_open:
-        raise WindowRefusedError(f"expected an open window for {asked.kind}, got none at {render_instant(asked.at)}")
+        raise TruthFlowError.window_refused(
+            f"expected an open window for {asked.kind}, got none at {render_instant(asked.at)}"
+        )
     most = contract.validation_flow.max_extensions
     if asked.kind is WindowEventKind.EXTENDED and window.extensions >= most:
-        raise WindowRefusedError(f"expected at most {most} extensions, got one more")
+        raise TruthFlowError.window_refused(f"expected at most {most} extensions, got one more")
 
 
 class DisputeRefusal(StrEnum):

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 from msgspec.structs import replace
 
-from assay.flows.errors.verdicts import NotHeldError
+from assay.flows.errors.verdicts import VerdictFlowError
 from assay.flows.known import get_ticket
 from assay.flows.request import Option, Request
 from assay.flows.review.answer_review import Answered, answer_review
@@ -29,11 +29,11 @@ from assay.ports.signer import Signer
 from assay.ports.verdict_store import VerdictRow
 from assay.review.answer import Answer, SignedWith
 from assay.review.draft import Reply
-from assay.review.errors import BodyError
+from assay.review.errors import ReviewError
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 from assay.verdicts.envelope import Envelope, HumanAttestation, attested_hash, canonical_envelope, canonical_record
-from assay.verdicts.errors import AttestationError, AttestationReusedError
+from assay.verdicts.errors import AttestationError
 from assay.verdicts.govern import Ruling, attestation_message, settle_held, verify_attestation
 
 ATTEST = "attest"
@@ -153,7 +153,7 @@ def prepare_token(tools: Tools, caller: Caller, ticket_id: TicketId, *, key_id: 
         ticket = get_ticket(unit, tenant_id, ticket_id)
         row = unit.verdicts.find_by_ticket(tenant_id, ticket_id)
         if row is None:
-            raise NotHeldError(f"expected the ticket of a held verdict, got `{ticket_id}`")
+            raise VerdictFlowError.not_held(f"expected the ticket of a held verdict, got `{ticket_id}`")
         return ticket, get_verdict_entry(unit, tenant_id, row.sequence_number)
 
     ticket, held = tools.database.read(work)
@@ -173,7 +173,7 @@ def require_token(_unit: Unit, _ticket: Ticket, answer: Answer, _at: Instant) ->
     if answer.choice == ATTEST:
         _token_of(answer)
     elif answer.body != "{}":
-        raise BodyError(f"expected no body with `{answer.choice}`, got one")
+        raise ReviewError.body(f"expected no body with `{answer.choice}`, got one")
 
 
 def settle_held_verdict(
@@ -183,7 +183,7 @@ def settle_held_verdict(
     tenant_id = ticket.tenant_id
     row = unit.verdicts.find_by_ticket(tenant_id, ticket.id)
     if row is None or settlement.choice is None:
-        raise NotHeldError(f"expected the ticket of a held verdict, got `{ticket.id}`")
+        raise VerdictFlowError.not_held(f"expected the ticket of a held verdict, got `{ticket.id}`")
     held = get_verdict_entry(unit, tenant_id, row.sequence_number)
     token = _verified_token(unit, held, settlement, answers, at)
     status = held.envelope.verifier_result.status
@@ -205,7 +205,7 @@ def settle_held_verdict(
 
 def _require_unused(unit: Unit, tenant_id: TenantId, final: VerdictRow) -> None:
     if final.attestation is not None and unit.verdicts.has_attestation(tenant_id, final.attestation):
-        raise AttestationReusedError("expected an attestation that was not used, got one that was")
+        raise AttestationError.reused("expected an attestation that was not used, got one that was")
 
 
 def _verified_token(
@@ -226,7 +226,7 @@ def _token_of(answer: Answer) -> HumanAttestation:
     try:
         return msgspec.json.decode(answer.body, type=HumanAttestation)
     except msgspec.MsgspecError as error:
-        raise BodyError(f"expected an attestation token in the body: {error}") from error
+        raise ReviewError.body(f"expected an attestation token in the body: {error}") from error
 
 
 def _public_key(unit: Unit, answer: Answer) -> bytes:

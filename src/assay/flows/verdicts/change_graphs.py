@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from assay.flows.delivery.project_rules import project_graph
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.verdicts import DraftGraphError, InvalidGraphError, UnreviewedGraphError
+from assay.flows.errors.verdicts import InvalidGraphError, VerdictFlowError
 from assay.flows.identity.authenticate import confirm, require_credential
 from assay.flows.request import Document, FieldsError, Option, Request
 from assay.flows.review.open_review import draft_ticket, open_review_in
@@ -279,7 +279,7 @@ def _hex(name: str, text: str) -> bytes:
 
 def require_accepted(reviews: tuple[RecordedReview, ...], content_hash: Digest) -> None:
     if not is_accepted(reviews, content_hash):
-        raise UnreviewedGraphError(
+        raise VerdictFlowError.graph_unreviewed(
             f"expected people to have accepted `{content_hash[:80]}`, got {len(reviews)} reviews that do not"
         )
 
@@ -370,7 +370,9 @@ def _require_finished(opened: OpenGraph, reviews: tuple[RecordedReview, ...]) ->
     if opened.graph.metadata.get(DRAFT) is not True:
         return
     if opened.signed_by is None or not is_accepted(reviews, opened.content_hash):
-        raise DraftGraphError("expected a draft that people accepted and an anchor signed, got one without either")
+        raise VerdictFlowError.graph_draft(
+            "expected a draft that people accepted and an anchor signed, got one without either"
+        )
 
 
 def _note_mapped(unit: Unit, tenant_id: TenantId, opened: OpenGraph, index: GraphIndex) -> None:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from assay.claims.bundle import UncertaintyMethod
-from assay.claims.errors import SampleError
+from assay.claims.errors import ClaimsError
 from assay.claims.estimate.cluster import SampledAnswer
 from assay.claims.estimate.disagree import TEMPERATURES, estimate_disagreement
 from assay.claims.estimate.entropy import GATING_ANSWERS, estimate_entropy
@@ -135,7 +135,7 @@ def _drawings(sampling: JudgeSampling) -> Iterator[Drawing]:
     elif sampling.method is UncertaintyMethod.MODEL_DISAGREEMENT:
         heats = [Decimal(str(heat)) for heat in TEMPERATURES]
     else:
-        raise SampleError(f"expected a method that draws answers, got `{sampling.method}`")
+        raise ClaimsError.sample(f"expected a method that draws answers, got `{sampling.method}`")
     return (Drawing(seed=sampling.seed + number, temperature=heat) for number, heat in enumerate(heats))
 
 

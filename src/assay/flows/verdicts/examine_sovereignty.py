@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct, field
 
-from assay.flows.errors.verdicts import AttestationDocumentError
+from assay.flows.errors.verdicts import VerdictFlowError
 from assay.flows.request import Option, Request
 from assay.flows.tools import Tools
 from assay.flows.verdicts.prepare_verdict import MEASURED_NOTE
@@ -104,7 +104,9 @@ def examine_attestation(text: bytes, *, deployment_key: bytes, builder_keys: Ite
     """Refused is a text that is no such document, one by another key, and a statement by none of the builder keys."""
     value = parse_json(text)
     if not isinstance(value, dict):
-        raise AttestationDocumentError("expected an object with the fields of `/api/sovereignty`, got something else")
+        raise VerdictFlowError.sovereignty_document(
+            "expected an object with the fields of `/api/sovereignty`, got something else"
+        )
     signature = parse_signature_hex(str(value.get("signature_hex", "")))
     signed = {name: part for name, part in value.items() if name not in _OUTSIDE}
     verify_ed25519(deployment_key, signing_message(SignedKind.SOVEREIGNTY, canonicalize(signed)), signature)
@@ -126,7 +128,7 @@ def _read(value: dict[str, Any]) -> _Document:
     try:
         return msgspec.convert(value, _Document)
     except msgspec.ValidationError as error:
-        raise AttestationDocumentError(f"expected the fields of `/api/sovereignty`: {error}") from error
+        raise VerdictFlowError.sovereignty_document(f"expected the fields of `/api/sovereignty`: {error}") from error
 
 
 def _build(document: _Document, builder_keys: Iterable[bytes]) -> tuple[BuildFinding, ...]:

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.verdicts import NoGraphError
+from assay.flows.errors.verdicts import VerdictFlowError
 from assay.flows.ledger.in_force import require_newest
 from assay.flows.tools import Tools
 from assay.flows.verdicts.shelves import GraphShelf, ReadyGraph
@@ -162,7 +162,7 @@ def find_graph_in_use(unit: Unit, tools: Tools, tenant_id: TenantId) -> GraphAct
 def get_activation(unit: Unit, tools: Tools, tenant_id: TenantId) -> GraphActivation:
     active = find_graph_in_use(unit, tools, tenant_id)
     if active is None:
-        raise NoGraphError(f"tenant `{tenant_id}` has no knowledge graph in use: load one first")
+        raise VerdictFlowError.no_graph(f"tenant `{tenant_id}` has no knowledge graph in use: load one first")
     return active
 
 
@@ -172,7 +172,7 @@ def ready_graph(tools: Tools, tenant_id: TenantId, document_hash: Digest) -> Rea
     def load() -> OpenGraph:
         version = tools.database.read(lambda unit: unit.graphs.find_version(tenant_id, document_hash))
         if version is None:
-            raise NoGraphError(f"tenant `{tenant_id}` has no graph `{document_hash}`")
+            raise VerdictFlowError.no_graph(f"tenant `{tenant_id}` has no graph `{document_hash}`")
         return open_document(tools, stored_document(version))
 
     return tools.graphs.get(tenant_id, document_hash, load)

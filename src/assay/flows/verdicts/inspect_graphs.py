@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.verdicts import NoGraphError
+from assay.flows.errors.verdicts import VerdictFlowError
 from assay.flows.request import Content, Option, Page, Paged, Request, cut, map_page, read_number
 from assay.flows.tools import Tools
 from assay.flows.verdicts.graphs_in_use import find_graph_in_use, stored_document
@@ -184,7 +184,7 @@ def active_graph(tools: Tools, caller: Caller, request: ShowActiveGraph) -> Grap
     tenant_id = caller.tenant_id
     active = tools.database.read(lambda unit: find_graph_in_use(unit, tools, tenant_id))
     if active is None:
-        raise NoGraphError(f"`{tenant_id}` has no graph in use")
+        raise VerdictFlowError.no_graph(f"`{tenant_id}` has no graph in use")
     return active
 
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from assay.flows.errors.verdicts import SubstitutedWeightsError
+from assay.flows.errors.verdicts import VerdictFlowError
 from assay.flows.tools import Tools
 from assay.flows.verdicts.graphs_in_use import ready_graph
 from assay.flows.verdicts.intake import Arrival, Given, Intake, Submission, intake_records, parse_submission
@@ -163,7 +163,7 @@ def slice_records(
 
 def _named_weights(identity: ReasonerIdentity) -> Digest:
     if identity.model_weight_hash is None:
-        raise SubstitutedWeightsError(f"expected `{identity.backend_name}` to name its weights, got none")
+        raise VerdictFlowError.sovereignty_weights(f"expected `{identity.backend_name}` to name its weights, got none")
     return identity.model_weight_hash
 
 

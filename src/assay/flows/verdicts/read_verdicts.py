@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Meta, Struct, field
 
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.verdicts import NotHeldError
+from assay.flows.errors.verdicts import VerdictFlowError
 from assay.flows.known import get_ticket
 from assay.flows.request import NEWEST, Moment, Option, Page, Paged, Request, cut, parse_moment, read_number
 from assay.flows.tools import Tools
@@ -303,7 +303,7 @@ def show_ticket_verdict(tools: Tools, tenant_id: TenantId, ticket_id: TicketId) 
         get_ticket(unit, tenant_id, ticket_id)
         row = unit.verdicts.find_by_ticket(tenant_id, ticket_id)
         if row is None:
-            raise NotHeldError(f"expected the ticket of a held verdict, got `{ticket_id}`")
+            raise VerdictFlowError.not_held(f"expected the ticket of a held verdict, got `{ticket_id}`")
         decided = decided_of(unit, tenant_id, row.telemetry_id)
         return next(one for one in decided.verdicts if one.rule_id == row.rule_id)
 

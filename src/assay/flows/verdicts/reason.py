@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from msgspec import to_builtins
 
-from assay.flows.errors.verdicts import SubstitutedWeightsError
+from assay.flows.errors.verdicts import VerdictFlowError
 from assay.flows.request_mark import RequestMark
 from assay.flows.tools import Tools
 from assay.flows.verdicts.shelves import ReadyGraph
@@ -260,7 +260,7 @@ def _read(case: Case, docket: Docket, told: Told) -> tuple[RawReply | None, Inte
     if isinstance(told, ModelError):
         return None, interpret_failure("reply.unavailable", f"{told.code}: {told}")
     if told.model_weight_hash != case.weight_hash:
-        raise SubstitutedWeightsError(
+        raise VerdictFlowError.sovereignty_weights(
             f"expected an answer by the weights `{case.weight_hash}`, got one by `{told.model_weight_hash}`"
         )
     return told, interpret_reply(told, docket)

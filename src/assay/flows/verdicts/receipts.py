@@ -26,7 +26,7 @@ from assay.model.vocabulary import VOCABULARY
 from assay.ports.database import Unit
 from assay.verdicts.docket import Docket
 from assay.verdicts.envelope import Envelope, VerdictPath, attested_hash, canonical_record
-from assay.verdicts.errors import NoReceiptError, ReceiptFormError, ReceiptVerdictError
+from assay.verdicts.errors import NoReceiptError, ReceiptError
 from assay.verdicts.govern import Ruling, govern, settle_held
 from assay.verdicts.reason import Interpretation, RawReply, ReasonRequest, build_request, interpret_reply
 from assay.verdicts.receipt import ReceiptFile, Replied, metadata_of, question_of, render_receipt, reply_of
@@ -134,13 +134,13 @@ def _require_record(
         template_id=asked.prompt_template_id,
     )
     if again != asked:
-        raise ReceiptVerdictError("expected the record that the model was asked about, got another one in the entry")
+        raise ReceiptError.verdict("expected the record that the model was asked about, got another one in the entry")
     _require_equal("telemetry_id", entry.telemetry_id, telemetry.telemetry_id)
     _require_equal("telemetry_hash", entry.telemetry_hash, telemetry.telemetry_hash)
     _require_equal("rule_id", entry.rule_id, docket.rule_id)
     _require_equal("is_mapped", found.body.is_mapped, docket.is_mapped)
     if found.body.subject not in _subjects(docket, telemetry):
-        raise ReceiptVerdictError("expected the subject that the model was asked about, got another one in the entry")
+        raise ReceiptError.verdict("expected the subject that the model was asked about, got another one in the entry")
 
 
 def _subjects(docket: Docket, telemetry: Telemetry) -> set[str]:
@@ -203,7 +203,7 @@ def _require_columns(found: ReadEntry, verification: Verification, ruling: Rulin
 
 def _require_equal(name: str, got: object, expected: object) -> None:
     if got != expected:
-        raise ReceiptVerdictError(f"expected the `{name}` that follows from the transcript, got another one")
+        raise ReceiptError.verdict(f"expected the `{name}` that follows from the transcript, got another one")
 
 
 class ShownToken(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -245,7 +245,7 @@ def show_receipt(receipt: ReceiptFile) -> ShownReceipt:
     try:
         commitment = msgspec.json.decode(recorded, type=Commitment)
     except msgspec.DecodeError as error:
-        raise ReceiptFormError(f"expected commitments: {error}") from error
+        raise ReceiptError.form(f"expected commitments: {error}") from error
     chances = replied.logprobs or (None,) * len(replied.token_ids)
     rows = zip(replied.token_ids, chances, commitment.top, strict=False)
     return ShownReceipt(

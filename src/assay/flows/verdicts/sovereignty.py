@@ -5,15 +5,16 @@ the guard's count -> an entry of what is new -> refused until an operator clears
 weight hash -> register of the TPM -> quote that answers the ledger's head -> `weights.measured`
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
+from assay import __version__
 from assay.delivery.webhook import Webhook, parse_webhook_url
 from assay.flows.delivery.webhooks import list_webhooks
 from assay.flows.errors import NotFoundError
-from assay.flows.errors.verdicts import NoReasonerError, SovereigntyError, SubstitutedWeightsError
+from assay.flows.errors.verdicts import SovereigntyError, VerdictFlowError
 from assay.flows.identity.authenticate import confirm
 from assay.flows.request import Content, Option, Request
 from assay.flows.tools import Tools
@@ -32,8 +33,8 @@ from assay.ports.egress import EgressRefusedError
 from assay.ports.model import ModelError, ModelWeightsError
 from assay.ports.reasoner import LocalReasoner, ReasonerIdentity, ScoringReasoner
 from assay.ports.verdict_store import EgressNote
-from assay.review.errors import ReasonMissingError
-from assay.verdicts.errors import MalformedQuoteError
+from assay.review.errors import ReviewError
+from assay.verdicts.errors import QuoteError
 from assay.verdicts.quote import Quoted, WeightQuote, verify_quote
 from assay.verdicts.sovereignty import (
     AnchorSource,
@@ -51,6 +52,21 @@ from assay.verdicts.sovereignty import (
 
 class ShowSovereignty(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Nothing has to be said."""
+
+
+class ShowHealth(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Nothing has to be said."""
+
+
+class JudgeHealth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`degraded`: the node works, and evaluates nothing; `problems` says why. It cannot work at all: 503."""
+
+    status: Literal["ok", "degraded"]
+    version: str
+    specification: Literal["SKI 3.0"] = "SKI 3.0"
+    runtime: Literal["v3", "v2"] = "v3"
+    sovereignty: str
+    problems: tuple[str, ...] = ()
 
 
 class ClearEgress(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,6 +95,22 @@ class EgressCleared(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     cleared_by: PrincipalId
     reason: str
+
+
+def health(tools: Tools, caller: Caller, request: ShowHealth) -> JudgeHealth:  # noqa: ARG001 - of every tenant alike
+    """Show whether the node can judge records; open to everybody, so it says nothing of a tenant."""
+    found = []
+    if tools.reasoner is None and not tools.ski.is_v2:
+        found.append("verdict.no_model")
+    if is_egress_open(tools):
+        found.append("sovereignty.egress")
+    return JudgeHealth(
+        status="degraded" if found else "ok",
+        version=__version__,
+        runtime="v2" if tools.ski.is_v2 else "v3",
+        sovereignty=tools.ski.mode,
+        problems=tuple(found),
+    )
 
 
 def note_egress(tools: Tools, tenant_id: TenantId, *, at: Instant) -> None:
@@ -130,7 +162,7 @@ def clear_egress(tools: Tools, caller: Caller, request: ClearEgress) -> Receipt:
     A process that made such an attempt itself must be started again as well.
     """
     if not request.reason.strip():
-        raise ReasonMissingError("expected what the attempts were, got no reason")
+        raise ReviewError.reason_missing("expected what the attempts were, got no reason")
 
     def work(unit: Unit) -> Receipt:
         by = confirm(unit, caller).principal
@@ -166,7 +198,9 @@ class SignedAttestation(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 def get_reasoner(tools: Tools) -> LocalReasoner:
     if tools.reasoner is None:
-        raise NoReasonerError("expected a language model under `[ski]`, got none: no verdict is reached without one")
+        raise VerdictFlowError.no_model(
+            "expected a language model under `[ski]`, got none: no verdict is reached without one"
+        )
     return tools.reasoner
 
 
@@ -318,7 +352,7 @@ def quote_weights(tools: Tools, caller: Caller, request: QuoteWeights) -> Weight
         raise NotFoundError("this node has no TPM: name one under `[ski] tpm`")
     identity = get_reasoner(tools).identify()
     if identity.model_weight_hash is None:
-        raise SubstitutedWeightsError(f"expected `{identity.backend_name}` to name its weights, got none")
+        raise VerdictFlowError.sovereignty_weights(f"expected `{identity.backend_name}` to name its weights, got none")
     return tools.boot.quote(identity.model_weight_hash, bytes.fromhex(request.nonce))
 
 
@@ -329,5 +363,5 @@ def examine_quote(
     try:
         quote = msgspec.convert(parse_json(text), WeightQuote)
     except msgspec.ValidationError as error:
-        raise MalformedQuoteError(f"expected a quote as `assay sovereignty quote` prints it: {error}") from error
+        raise QuoteError.malformed(f"expected a quote as `assay sovereignty quote` prints it: {error}") from error
     return verify_quote(quote, attestation_key=attestation_key, weights=weights, nonce=nonce)

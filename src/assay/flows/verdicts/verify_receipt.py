@@ -20,7 +20,7 @@ from assay.model.commit import Commitment, Likeness, compare, root_of
 from assay.ports.model import ModelRequestError, ModelWeightsError
 from assay.ports.reasoner import ScoringReasoner
 from assay.verdicts.envelope import Envelope
-from assay.verdicts.errors import NoReceiptError, ReceiptFormError, ReceiptRootError, ReceiptVerdictError
+from assay.verdicts.errors import NoReceiptError, ReceiptError
 from assay.verdicts.reason import RawReply, ReasonRequest, provenance_of
 from assay.verdicts.receipt import ReceiptFile, Replied, metadata_of, question_of, reply_of
 from assay.verdicts.record import recorded_response
@@ -124,7 +124,7 @@ def _public_key(receipt: ReceiptFile) -> bytes:
     keys = (one.record.raw_public_key for one in receipt.keys)
     found = next((raw for raw in keys if raw is not None and key_id_of(raw) == named), None)
     if found is None:
-        raise ReceiptFormError(f"expected the key `{named}` among those of the file, got none")
+        raise ReceiptError.form(f"expected the key `{named}` among those of the file, got none")
     return found
 
 
@@ -145,7 +145,7 @@ def _read(receipt: ReceiptFile) -> _Read:
     try:
         commitment = msgspec.json.decode(recorded, type=Commitment)
     except msgspec.DecodeError as error:
-        raise ReceiptFormError(f"expected commitments: {error}") from error
+        raise ReceiptError.form(f"expected commitments: {error}") from error
     return _Read(question_of(receipt), reply_of(receipt), commitment, weights)
 
 
@@ -153,10 +153,10 @@ def _require_root(read: _Read) -> None:
     tokens, commitment = read.replied.token_ids, read.commitment
     top = commitment.top
     if len(tokens) != len(top):
-        raise ReceiptRootError(f"expected scores for {len(tokens)} tokens, got {len(top)}")
+        raise ReceiptError.root(f"expected scores for {len(tokens)} tokens, got {len(top)}")
     found = root_of(tokens, top)
     if found != commitment.root:
-        raise ReceiptRootError(f"expected the root `{commitment.root}`, got `{found}`")
+        raise ReceiptError.root(f"expected the root `{commitment.root}`, got `{found}`")
 
 
 def _require_weights(scorer: ScoringReasoner, expected: Digest) -> None:
@@ -215,11 +215,11 @@ def _require_about(envelope: Envelope, receipt: ReceiptFile, read: _Read) -> Non
         read.request, model_weight_hash=read.weights, kg_version_hash=envelope.model_provenance.kg_version_hash
     )
     if envelope.transcript_ref != receipt.transcript.transcript_id:
-        raise ReceiptVerdictError(
+        raise ReceiptError.verdict(
             f"expected the verdict on `{receipt.transcript.transcript_id}`, got one on `{envelope.transcript_ref}`"
         )
     if envelope.model_provenance != said:
-        raise ReceiptVerdictError("expected weights, prompt, grammar and seed of the transcript, got others")
+        raise ReceiptError.verdict("expected weights, prompt, grammar and seed of the transcript, got others")
 
 
 def _finding(

@@ -8,6 +8,7 @@ from assay.delivery.query import QueryType
 from assay.delivery.render import render_text
 from assay.delivery.rule import RuleRef, render_ref
 from assay.delivery.suggestion import HeldOut
+from assay.flows.delivery.answer_finding import Handled
 from assay.flows.delivery.answers import AnswerDetail
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.deliver_answer import AnsweredQuestion
@@ -16,12 +17,14 @@ from assay.flows.delivery.recount_rules import Recount
 from assay.flows.delivery.root_causes import ShownItem
 from assay.flows.delivery.rules import ShownRuleRecord
 from assay.flows.delivery.trace import ShownTrace
+from assay.flows.delivery.training import TrainingJobs
 from assay.flows.delivery.webhooks import AddedWebhook
 from assay.flows.request import BulkLine
 from assay.flows.review.answer_desk import DeskAnswer
 from assay.kernel.instant import render_instant
 from assay.operations.kinds import Column
-from assay.operations.shown.text import plain
+from assay.operations.shown.text import columns, plain
+from assay.ports.trainer import TrainingResult
 from assay.registry.documents import ProofDocument
 from assay.review.ticket import Ticket
 
@@ -81,6 +84,22 @@ def answer_text(done: AnsweredQuestion) -> str:
     output = "(withheld)" if done.body.withheld else _json(done.body.output)
     waiting = [f"waits for ticket {one.ticket_id}{f' of {one.role}' if one.role else ''}" for one in done.tickets]
     return "\n".join([plain(render_text(done.body.annotation)), plain(output), *waiting, done.answer_id])
+
+
+def handled_text(done: Handled) -> str:
+    return answer_text(done.delivered)
+
+
+def jobs_text(found: TrainingJobs) -> str:
+    """Each job in a line, with what came of it."""
+    rows = [(one.job.job_id, f"{len(one.job.pair_ids)} pairs", *_came_of(one.result)) for one in found.jobs]
+    return columns(rows) if rows else "no whole batch waits"
+
+
+def _came_of(result: TrainingResult | None) -> tuple[str, str, str]:
+    if result is None:
+        return "waits", "", ""
+    return str(result.state), result.model_version or "", result.reason
 
 
 def detail_text(shown: AnswerDetail) -> str:

@@ -7,6 +7,8 @@ from assay.flows.identity.principals import AmendedPrincipal, NameErasure, Passw
 from assay.identity.principal import Principal
 from assay.kernel.ids import TicketId
 from assay.kernel.instant import render_instant
+from assay.operations.access import Why
+from assay.operations.shown.text import columns
 
 
 def principal_line(value: Principal) -> str:
@@ -84,3 +86,10 @@ def _key_row(view: ApiKeyView) -> tuple[str, ...]:
         render_instant(view.issued_at),
         render_instant(min(ends)) if ends else "-",
     )
+
+
+def requirements_text(found: Why) -> str:
+    """Each requirement in a line, and below what would change the answer."""
+    rows = [("yes" if one.met else "no", one.name.value, one.reason) for one in found.requirements]
+    remedies = [f"{one.name.value}: {one.remedy}" for one in found.requirements if one.remedy is not None]
+    return "\n".join([columns(rows), *(["", "what would change it", *remedies] if remedies else [])])

@@ -27,8 +27,17 @@ _MARGIN = _TITLE + 3
     metavar="DIR",
     help="Work in this new or empty folder and keep it.",
 )
+@click.option(
+    "--serve",
+    "is_served",
+    is_flag=True,
+    help="Make one node with a week of sample data in all rooms, and serve its console until Ctrl-C.",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="With --serve: the port; 0 lets the system choose."
+)
 @click.pass_context
-def demo(context: click.Context, keep: Path | None) -> None:
+def demo(context: click.Context, keep: Path | None, *, is_served: bool, port: int) -> None:
     """See every room work, the forgeries refused, and all of it verified offline.
 
     A ledger written from several threads, proven, forged and rewritten; a flood compiled from observations, and a dam
@@ -36,6 +45,9 @@ def demo(context: click.Context, keep: Path | None) -> None:
     waits for an approval; answers with an authenticity level, and a rule that people correct; a service whose kill
     switch fires and is restored. In the end another process verifies every entry of every node from a file and a key.
     Exit 4 when anything is not as it should be.
+
+    With --serve, one node of a port authority instead: verdicts of four sectors, high water in many cells, claims and
+    permits, answers with outcomes, a fired kill switch, and a full review desk; the sample's logins are printed.
     """
     call: Call = context.obj
     if keep is not None:
@@ -44,7 +56,7 @@ def demo(context: click.Context, keep: Path | None) -> None:
         keep.mkdir(parents=True, exist_ok=True)
     folder = keep or Path(tempfile.mkdtemp(prefix="assay-demo-"))
     try:
-        is_right = _run(call, folder)
+        is_right = _serve(context, call, folder, port) if is_served else _run(call, folder)
     finally:
         if keep is None:
             shutil.rmtree(folder)
@@ -69,7 +81,25 @@ def _run(call: Call, folder: Path) -> bool:
     words = f"{len(steps)} steps, everything as it should be" if not wrong else f"{wrong} steps NOT as it should be: ✗"
     told = {"is_right": not wrong, "seconds": seconds, "steps": steps}
     call.answer(told, f"\n{words}, in {seconds} s")
+    call.say("Look at a node with a week of data in its console: assay demo --serve")
     return not wrong
+
+
+def _serve(context: click.Context, call: Call, folder: Path, port: int) -> bool:
+    """Make the sample and serve it; true when the server was stopped."""
+    from dataclasses import replace
+
+    from assay.surfaces.cli.serve import serve
+    from assay.surfaces.sample import LOGINS, PASSWORD, make_sample
+
+    for sentence in make_sample(folder):
+        call.say(sentence)
+    call.say(f"\nLog in to the console at /console with the password “{PASSWORD}”:")
+    for name, shown, roles in LOGINS:
+        call.say(f"  {name:<12} {shown:<16} {', '.join(roles)}")
+    context.obj = replace(call, home=folder)
+    context.invoke(serve, port=port)
+    return True
 
 
 def _show(call: Call, one: "Chapter | Step") -> None:

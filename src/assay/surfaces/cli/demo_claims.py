@@ -10,7 +10,7 @@ from assay.flows.claims.evidence import AttachEvidence, attach_evidence
 from assay.flows.claims.gate_claims import GateBundle, ResumeBundle, gate, resume
 from assay.flows.identity.authenticate import authenticate
 from assay.flows.identity.sessions import check_password
-from assay.flows.known import get_ticket
+from assay.flows.known import known_ticket
 from assay.flows.review.answer_desk import answer_desk
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
@@ -76,7 +76,7 @@ def _show_approval(tools: Tools, agent: str) -> Iterator[Step]:
     waiting = _gated(tools, made, agent)
     is_asked = waiting.decision is Decision.ESCALATE and waiting.outcome.required_approvals == ("ops_team",)
     yield Step("Escalate", f"{waiting.decision}: a deletion waits for the ops team", is_right=is_asked)
-    ticket = tools.database.read(lambda unit: get_ticket(unit, _TENANT, waiting.tickets[0].ticket_id))
+    ticket = known_ticket(tools, _TENANT, waiting.tickets[0].ticket_id)
     refusal = _try_machine(tools, ticket, agent)
     yield Step("A machine", f"its approval is refused: {refusal}", is_right=refusal == "review.machine")
     published = _approve(tools, ticket)

@@ -34,7 +34,7 @@ from assay.flows.delivery.trace import ShowTrace, trace
 from assay.flows.delivery.training import captured_pairs
 from assay.flows.identity.authenticate import authenticate
 from assay.flows.identity.sessions import check_password
-from assay.flows.known import get_ticket
+from assay.flows.known import known_ticket
 from assay.flows.review.answer_desk import answer_desk
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller, local_caller
@@ -226,7 +226,7 @@ def _conclude(tools: Tools, people: _People, item: ShownItem) -> Iterator[Step]:
     yield Step("Conclude", words, len(captured_pairs(tools.database, _TENANT)) == 1 and not done.is_open)
     before = rule(tools, _operator(tools), ShowRule(rule_id=_RULE))
     ticket_id = TicketId(done.proposal_ticket_id or "")
-    ticket = tools.database.read(lambda unit: get_ticket(unit, _TENANT, ticket_id))
+    ticket = known_ticket(tools, _TENANT, ticket_id)
     reply = DeskReply(choice="accept", seen=ticket.shown_hash, reason="", body="{}")
     answer_desk(tools, _as(tools, people.sam), ticket.id, reply)
     after = rule(tools, _operator(tools), ShowRule(rule_id=_RULE))

@@ -37,12 +37,13 @@ def verify(context: click.Context, *, full: bool, sample: int | None, tenant: st
     verification could go on.
     """
     from assay.flows.ledger.audit_ledger import audit_ledger
+    from assay.flows.node_facts import ledger_size
 
     call: Call = context.obj
     can_write = os.access(call.home, os.W_OK)
     with call.open_node() as (tools, config), call.progress("verifying") as progress:
         tenant_id = call.tenant_of(config, tenant)
-        size = tools.database.read(lambda unit: unit.ledger.head(tenant_id)).sequence_number
+        size = ledger_size(tools, tenant_id)
         with _workers(call.home, size if full else 0) as workers:
             report = audit_ledger(
                 tools,
@@ -96,4 +97,5 @@ def _report_text(report: "AuditReport") -> str:
     if not report.holds:
         where = "no single entry" if report.first_bad_entry is None else str(report.first_bad_entry)
         lines += [f"first bad entry       {where}", f"what is wrong         {report.message} [{report.code}]"]
+        lines += [f"next                  {step}" for step in report.next_steps]
     return "\n".join(lines)

@@ -101,7 +101,9 @@ def _read_lines(file: IO[bytes]) -> Iterator["JsonValue"]:
             try:
                 value = parse_json(line)
             except Error as error:
-                raise type(error)(f"line {number}: {error}") from error
+                located = type(error)(f"line {number}: {error}")
+                located.code, located.blame = error.code, error.blame  # as a `Code` of its family made them
+                raise located from error
             yield value
 
 

@@ -58,6 +58,7 @@ _SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "receipt": ("receipt:receipt", "show, export and verify inference receipts with the weights"),
         "coverage": ("coverage:coverage", "subjects that no rule speaks about"),
         "agreement": ("coverage:agreement", "how often the verifier agrees with the model"),
+        "health": ("@judge.health", "whether the node can judge records"),
         "telemetry": ("telemetry:telemetry", "what windows can look back at"),
         "model": ("model:model", "the judge's weights: list, show, eval, add, activate, train"),
         "sovereignty": ("sovereignty:sovereignty", "on whose ground it is judged; verify the build that runs"),
@@ -65,6 +66,7 @@ _SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "What agents claim, and the services they use": {
         "claims": ("claims:claims", "gate bundles of claims; evidence, approvals, policy, calibration"),
         "permit": ("permit:permit", "permits: issue, claim, report, revoke, list; an approved call runs once"),
+        "mandate": ("permit:mandate", "standing approvals: preview, propose, list, show, uses, revoke"),
         "service": ("service:service", "services: lint, sign and show codex.json, trust a key, who can"),
         "check": ("check:check", "check a service by rule, and attack it if you wish"),
         "mcp": ("mcp:mcp", "tools for agents (Model Context Protocol), over stdio or HTTP"),

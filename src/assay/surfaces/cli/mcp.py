@@ -109,7 +109,7 @@ def _connect(socket: Path, credential: str) -> "Client":
 def _require_installed() -> None:
     from importlib.util import find_spec
 
-    from assay.surfaces.mcp.errors import NotInstalledError
+    from assay.surfaces.mcp.errors import McpError
 
     if find_spec("mcp") is None:
-        raise NotInstalledError("expected the extra `mcp`, got none: install `assay[mcp]`")
+        raise McpError.not_installed("expected the extra `mcp`, got none: install `assay[mcp]`")

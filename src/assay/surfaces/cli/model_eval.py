@@ -163,7 +163,7 @@ def _judge(call: Call, weights: str | None) -> "Iterator[tuple[str, JudgeExamine
 
 
 def _known(call: Call, weights: str | None) -> "Weights":
-    from assay.flows.model.known_model import active_hash, load_weights, shipped_bytes, shipped_card
+    from assay.flows.model.known_model import find_active_hash, load_weights, shipped_bytes, shipped_card
     from assay.kernel.digest import parse_digest
     from assay.model.weights import parse_weights
     from assay.wiring import CONFIG_FILE
@@ -172,7 +172,7 @@ def _known(call: Call, weights: str | None) -> "Weights":
         return parse_weights(shipped_bytes(), expected=shipped_card().weight_hash)
     with call.open_node() as (tools, config):
         tenant_id = call.tenant_of(config, None)
-        in_use = tools.database.read(lambda unit: active_hash(unit, tenant_id))
+        in_use = find_active_hash(tools, tenant_id)
         return load_weights(tools, tenant_id, in_use if weights is None else parse_digest(weights))
 
 
@@ -180,13 +180,13 @@ def _known(call: Call, weights: str | None) -> "Weights":
 def _general(call: Call) -> "Iterator[tuple[str, Examinee]]":
     from assay.adapters.egress.places import place_of_model
     from assay.adapters.reasoning.general import GeneralReasoner
-    from assay.flows.errors.verdicts import NoReasonerError
+    from assay.flows.errors.verdicts import VerdictFlowError
     from assay.flows.model.measure_model import AskedReasoner
     from assay.wiring import open_models
 
     with call.open_node() as (tools, config), open_models(call.home, config) as models:
         if models.general is None or config.models.general is None:
-            raise NoReasonerError("expected a general model in assay.toml ([models.general]), got none")
+            raise VerdictFlowError.no_model("expected a general model in assay.toml ([models.general]), got none")
         place = place_of_model(config.models.general.url)
         reasoner = GeneralReasoner(models.general, tools.clock, place=place)
         found = reasoner.identify()

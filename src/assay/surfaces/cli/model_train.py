@@ -85,7 +85,7 @@ def _trained(
 ) -> tuple[Trained, tuple[str, str]]:
     from assay.flows.model.case_file import load_sealed_cases, parse_case_file
     from assay.flows.model.judge_pairs import parse_pair_file
-    from assay.flows.model.known_model import active_hash, get_manifest, load_weights
+    from assay.flows.model.known_model import find_active_hash, find_manifest, load_weights
     from assay.flows.model.train_model import train_model
     from assay.kernel.digest import parse_digest
 
@@ -93,10 +93,10 @@ def _trained(
     sealed = load_sealed_cases() if cases is None else parse_case_file(read_bytes(cases, largest=_LARGEST))
     with call.open_node() as (tools, config):
         tenant_id = call.tenant_of(config, None)
-        in_use = tools.database.read(lambda unit: active_hash(unit, tenant_id))
+        in_use = find_active_hash(tools, tenant_id)
         chosen = in_use if parent is None else parse_digest(parent)
         weights = load_weights(tools, tenant_id, chosen)
-        manifest = tools.database.read(lambda unit: get_manifest(unit, tenant_id, chosen))
+        manifest = find_manifest(tools, tenant_id, chosen)
     plan = Plan(
         parent_hash=chosen,
         pairs_hash=taught.hash,

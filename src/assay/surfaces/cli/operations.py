@@ -22,6 +22,7 @@ class OperationRow(Struct, frozen=True, kw_only=True):
     tier: int | None
     session: bool
     route: str | None
+    dialects: tuple[str, ...]
     command: str | None
     tool: str | None
     method: str | None
@@ -38,7 +39,14 @@ def operations(call: Call, name: str | None) -> None:
         return
     heads = ("OPERATION", "NEEDS", "ROUTE", "COMMAND", "TOOL", "PYTHON")
     cells = [
-        (row.name, needs_text(row), row.route or "-", row.command or "-", row.tool or "-", row.method or "-")
+        (
+            row.name,
+            needs_text(row),
+            "\n".join(routes_of(row)) or "-",
+            row.command or "-",
+            row.tool or "-",
+            row.method or "-",
+        )
         for row in rows
     ]
     call.answer_table(rows, heads, cells, nothing="no operation has such a name")
@@ -62,6 +70,7 @@ def _local_row(local: "Local") -> OperationRow:
         tier=None,
         session=False,
         route=None,
+        dialects=(),
         command=None if local.command is None else f"assay {local.command}",
         tool=None,
         method=local.method,
@@ -78,11 +87,17 @@ def row_of(operation: "Operation") -> OperationRow:
         roles=needs.roles,
         tier=needs.tier,
         session=needs.session,
-        route=None if operation.route is None else f"{operation.http_method} /api/v1{operation.path}",
+        route=operation.full_route,
+        dialects=tuple(operation.dialects),
         command=None if operation.command is None else f"assay {operation.command}",
         tool=operation.tool,
         method=operation.python_name,
     )
+
+
+def routes_of(row: OperationRow) -> tuple[str, ...]:
+    """The route below `/api/v1`, then those of specifications."""
+    return row.dialects if row.route is None else (row.route, *row.dialects)
 
 
 def needs_text(row: OperationRow) -> str:

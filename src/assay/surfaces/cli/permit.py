@@ -1,4 +1,4 @@
-"""`assay permit`: permits for approved calls, from issue to report."""
+"""`assay permit` and `assay mandate`: approved calls, from issue to report, and standing approvals."""
 
 import click
 
@@ -13,3 +13,11 @@ def permit() -> None:
 
 
 add_operations(permit, "permit", OPERATIONS)
+
+
+@click.group(cls=Group)
+def mandate() -> None:
+    """Mandates: standing approvals for calls within limits, signed on the review desk."""
+
+
+add_operations(mandate, "mandate", OPERATIONS)

@@ -6,7 +6,6 @@ from assay.operations.identity import OPERATIONS
 from assay.surfaces.cli.api_key import key
 from assay.surfaces.cli.derive import add_operations
 from assay.surfaces.cli.output import Group
-from assay.surfaces.cli.principal_why import why
 
 
 @click.group(cls=Group)
@@ -19,7 +18,6 @@ def principal() -> None:
 
 
 principal.add_command(key)
-principal.add_command(why)
 
 
 @click.group(cls=Group)

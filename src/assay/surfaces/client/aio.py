@@ -7,7 +7,7 @@ async with assay.AsyncClient("http://127.0.0.1:4585", key=key) as node:
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
@@ -22,9 +22,8 @@ from assay.operations.async_calls import AsyncCalls
 from assay.operations.kinds import Operation
 from assay.operations.parse import parse_request
 from assay.operations.table import BY_NAME
-from assay.surfaces.client import calls
 from assay.surfaces.client.answers import batches, joined, raise_for, read_bulk, unreachable
-from assay.surfaces.client.call import Asked, Call, Given, Lines, Listing, path
+from assay.surfaces.client.call import Asked, Call, Given, Lines, path
 from assay.surfaces.client.errors import ClientError
 from assay.surfaces.client.following import Following
 from assay.surfaces.client.render import identifying, render_call
@@ -58,10 +57,6 @@ class AsyncClient(AsyncCalls):
         transport = None if uds is None else httpx.AsyncHTTPTransport(uds=str(uds))
         self._http = http or httpx.AsyncClient(timeout=timeout, trust_env=False, transport=transport)
         self._sleep = sleep
-        self._bind_people()
-
-    def _bind_people(self) -> None:
-        self.why = self._sent(calls.why)
 
     async def close(self) -> None:
         await self._http.aclose()
@@ -114,30 +109,6 @@ class AsyncClient(AsyncCalls):
             except ClientError as error:
                 failure = error
             await self._sleep(following.wait_before_return(failure))
-
-    def _sent(self, make: Callable[P, Call[T]]) -> Callable[P, Awaitable[T]]:
-        @wraps(make)
-        async def send(*args: P.args, **kwargs: P.kwargs) -> T:
-            return await self._send(make(*args, **kwargs))
-
-        return send
-
-    def _listed(self, make: Callable[P, Listing[T]]) -> Callable[P, AsyncIterator[T]]:
-        @wraps(make)
-        def walk(*args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
-            return self._items(make(*args, **kwargs))
-
-        return walk
-
-    async def _items(self, listing: Listing[T]) -> AsyncIterator[T]:
-        cursor: str | None = None
-        while True:
-            page: Any = await self._send(listing.at(cursor))
-            for one in page.items:
-                yield one
-            cursor = page.next
-            if cursor is None:
-                return
 
     async def _send(self, call: Call[T]) -> T:
         headers = headers_of(call, OsEntropy().token(_KEY_BYTES).hex())  # type: ignore[arg-type]  # its answer is read here

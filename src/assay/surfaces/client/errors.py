@@ -6,7 +6,6 @@ ClientError               client.refused
 └── ProblemError          client.problem      or rather the node's own code, as `error.code`
 """
 
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -15,7 +14,7 @@ from msgspec import Struct
 
 # So that these are known by their codes: whatever a node refuses with is one of them.
 from assay.flows.errors import claims, delivery, identity, ledger, model, truth, verdicts  # noqa: F401 - as said
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Error, codes_of
 from assay.surfaces.http import errors as http_errors  # noqa: F401 - the same
 
 _ELSEWHERE = "node"
@@ -75,14 +74,8 @@ def problem_error(status: int, body: bytes, retry_after: float | None = None) ->
 @cache
 def _kind(code: str) -> type[ProblemError]:
     """A class of its own for each code, beside those of this package: what a node says is no error of ours."""
-    known = next((one for one in _subclasses(Error) if one.__dict__.get("code") == code), None)
-    if known is None or issubclass(known, ClientError):
+    known = next((one for one in codes_of(Error) if one.code == code), None)
+    if known is None or issubclass(known.family, ClientError):
         return type("ProblemError", (ProblemError,), {"code": code, "__module__": _ELSEWHERE})
-    members = {"code": code, "blame": known.blame, "__doc__": known.__doc__, "__module__": _ELSEWHERE}
-    return type(known.__name__, (ProblemError, known), members)
-
-
-def _subclasses(kind: type[Error]) -> Iterator[type[Error]]:
-    for one in kind.__subclasses__():
-        yield one
-        yield from _subclasses(one)
+    members = {"code": code, "blame": known.blame, "__doc__": known.meaning, "__module__": _ELSEWHERE}
+    return type(known.family.__name__, (ProblemError, known.family), members)

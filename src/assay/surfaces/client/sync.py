@@ -7,7 +7,7 @@ with assay.Client("http://127.0.0.1:4585", key=key) as node:
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
@@ -23,9 +23,8 @@ from assay.operations.calls import Calls
 from assay.operations.kinds import Operation
 from assay.operations.parse import parse_request
 from assay.operations.table import BY_NAME
-from assay.surfaces.client import calls
 from assay.surfaces.client.answers import batches, joined, raise_for, read_bulk, unreachable
-from assay.surfaces.client.call import Asked, Call, Given, Lines, Listing, path
+from assay.surfaces.client.call import Asked, Call, Given, Lines, path
 from assay.surfaces.client.errors import ClientError
 from assay.surfaces.client.following import Following
 from assay.surfaces.client.render import identifying, render_call
@@ -64,10 +63,6 @@ class Client(Calls):
         transport = None if uds is None else httpx.HTTPTransport(uds=str(uds))
         self._http = http or httpx.Client(timeout=timeout, trust_env=False, transport=transport)
         self._sleep = sleep
-        self._bind_people()
-
-    def _bind_people(self) -> None:
-        self.why = self._sent(calls.why)
 
     def close(self) -> None:
         self._http.close()
@@ -117,29 +112,6 @@ class Client(Calls):
             except ClientError as error:
                 failure = error
             self._sleep(following.wait_before_return(failure))
-
-    def _sent(self, make: Callable[P, Call[T]]) -> Callable[P, T]:
-        @wraps(make)
-        def send(*args: P.args, **kwargs: P.kwargs) -> T:
-            return self._send(make(*args, **kwargs))
-
-        return send
-
-    def _listed(self, make: Callable[P, Listing[T]]) -> Callable[P, Iterator[T]]:
-        @wraps(make)
-        def walk(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-            return self._items(make(*args, **kwargs))
-
-        return walk
-
-    def _items(self, listing: Listing[T]) -> Iterator[T]:
-        cursor: str | None = None
-        while True:
-            page: Any = self._send(listing.at(cursor))
-            yield from page.items
-            cursor = page.next
-            if cursor is None:
-                return
 
     def _send(self, call: Call[T]) -> T:
         headers = headers_of(call, OsEntropy().token(_KEY_BYTES).hex())  # type: ignore[arg-type]  # its answer is read here

@@ -65,6 +65,7 @@ _ROUTES: tuple[ControllerRouterHandler, ...] = (
     rules.show_rule_record,
     services.list_known_services,
     ledger.list_entries,
+    ledger.download_verification,
     ledger.show_entry,
     report.show_report_form,
     report.download_report,

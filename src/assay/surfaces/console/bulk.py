@@ -15,7 +15,7 @@ from assay.kernel.errors import Error
 from assay.operations.problem import problem_of
 from assay.review.kind import KIND_RULES, TicketKind
 from assay.review.queue import QueueFilter
-from assay.surfaces.console.errors import FormFieldError
+from assay.surfaces.console.errors import ConsoleError
 from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import SIGNED_IN, Form, GivenVisit, Visit, read_form
 from assay.surfaces.http.query import parse_query
@@ -96,7 +96,7 @@ def _answer(visit: Visit, form: Form) -> BulkReport:
         if name.startswith(_PICK)
     )
     if not picks:
-        raise FormFieldError("expected at least one ticket that stays ticked, got none")
+        raise ConsoleError.form_field("expected at least one ticket that stays ticked, got none")
     asked = AnswerTickets(choice=chosen.choice, picks=picks, reason=form.find("reason"))
     report: BulkReport = visit.perform("desk.bulk.answer", asked)
     return report
@@ -106,7 +106,7 @@ def _chosen(form: Form) -> BulkChoice:
     asked = form.get("answer")
     found = next((one for one in _CHOICES if one.value == asked), None)
     if found is None:
-        raise FormFieldError(f"expected an answer that is given to many tickets at a time, got `{asked[:80]}`")
+        raise ConsoleError.form_field(f"expected an answer that is given to many tickets at a time, got `{asked[:80]}`")
     return found
 
 

@@ -57,6 +57,10 @@ CONSEQUENCES: Mapping[TicketKind, Mapping[str, str]] = MappingProxyType(
             "approve": "The change takes effect at once, and the ledger names you as its second administrator.",
             "reject": "Nothing changes.",
         },
+        TicketKind.MANDATE: {
+            "sign": "Calls within these limits run without asking anybody, until the mandate is used up or revoked.",
+            "reject": "Each such call is approved by itself, as before.",
+        },
         TicketKind.EFFECT: {
             "happened": "The call counts as done, and is never permitted again.",
             "did_not_happen": "The call counts as failed, and may be permitted again.",

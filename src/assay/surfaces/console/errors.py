@@ -1,10 +1,9 @@
 """What the console refuses on its own account.
 
 ConsoleError
-└── FormFieldError     a field of a form is missing or unreadable   console.form_field
 """
 
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Code, Error
 
 
 class ConsoleError(Error):
@@ -12,9 +11,4 @@ class ConsoleError(Error):
 
     code = "console.refused"
     blame = Blame.USAGE
-
-
-class FormFieldError(ConsoleError):
-    """A field of a form is missing, or is not what it should be."""
-
-    code = "console.form_field"
+    form_field = Code("console.form_field", "A field of a form is missing, or is not what it should be.")

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from assay.kernel.errors import Error
 from assay.kernel.json_text import JsonValue, parse_json
+from assay.operations.shown.permits import mandate_facts
+from assay.review.kind import TicketKind
 
 _LONGEST = 400
 _MOST = 16
@@ -14,8 +16,10 @@ _MOST = 16
 _LONG_TEXT = 600
 
 
-def gist_of(shown: str) -> list[tuple[str, str]]:
+def gist_of(shown: str, kind: TicketKind) -> list[tuple[str, str]]:
     """Names with values, in the order of the text; empty where it is short, no JSON object, or has a name twice."""
+    if kind is TicketKind.MANDATE:
+        return mandate_facts(shown)
     if len(shown) <= _LONG_TEXT:
         return []
     try:

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from litestar import Request, get
 from litestar.params import FromPath
 from litestar.response import Response
 from msgspec import Struct
 
+from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.ledger.search_entries import SearchAnswer, search_entries
 from assay.flows.ledger.show_entries import ShownEntry, show_entries
 from assay.flows.show_overview import LedgerStanding, show_ledger_standing
@@ -91,6 +93,18 @@ def _terms(text: str) -> list[str]:
         else:
             terms[-1] += f" {word}"
     return terms
+
+
+@get("/ledger/verification", opt=READERS)
+async def download_verification(visit: GivenVisit) -> Response[bytes]:
+    """The report of a full verification, as a file: what was checked, the first bad entry, the last good checkpoint."""
+    desk = visit.desk
+    report = await desk.draw_up(lambda: audit_ledger(desk.tools, visit.tenant_id, full=True, leave_mark=False))
+    headers = {
+        "cache-control": "no-store",
+        "content-disposition": f'attachment; filename="verification-{visit.tenant_id}.json"',
+    }
+    return Response(msgspec.json.encode(report), media_type="application/json", headers=headers)
 
 
 @get("/ledger/{number:str}", opt=READERS)

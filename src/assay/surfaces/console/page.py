@@ -75,7 +75,9 @@ def answer_fault(request: Request[Any, Any, Any], exception: Exception) -> Respo
     problem = problem_of(error)
     visit = request.scope.get("user")
     shown = visit if isinstance(visit, Visit) else None
-    return render_page("fault.html", shown, status=problem.status, title=problem.title, problem=problem)
+    damage = None if problem.damage is msgspec.UNSET else problem.damage
+    title = problem.title if damage is None else "A stored record was changed"
+    return render_page("fault.html", shown, status=problem.status, title=title, problem=problem, damage=damage)
 
 
 def guard_headers(app: ASGIApp) -> ASGIApp:

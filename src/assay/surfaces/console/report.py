@@ -14,7 +14,7 @@ from assay.flows.request import Content
 from assay.flows.show_overview import show_ledger_standing
 from assay.kernel.instant import Instant, instant_of, render_instant
 from assay.operations.table import BY_NAME
-from assay.surfaces.console.errors import FormFieldError
+from assay.surfaces.console.errors import ConsoleError
 from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import READERS, GivenVisit, Visit
 from assay.surfaces.http.query import parse_query
@@ -57,7 +57,9 @@ def _asked(visit: Visit, wanted: ReportQuery) -> MakeReport:
     from_at = _midnight("since", wanted.since)
     until = _midnight("through", wanted.through, days=1) if wanted.through else _covered_until(visit)
     if until <= from_at:
-        raise FormFieldError(f"expected a period that begins before it ends, got one from `{wanted.since[:20]}` on")
+        raise ConsoleError.form_field(
+            f"expected a period that begins before it ends, got one from `{wanted.since[:20]}` on"
+        )
     return MakeReport(
         from_at=render_instant(from_at),
         to=render_instant(until),
@@ -73,7 +75,7 @@ def _midnight(name: str, text: str, *, days: int = 0) -> Instant:
         day = date.fromisoformat(text) + timedelta(days=days)
         return instant_of(datetime(day.year, day.month, day.day, tzinfo=UTC))
     except (ValueError, OverflowError) as error:
-        raise FormFieldError(f"expected a date such as 2026-01-07 in `{name}`, got `{text[:20]}`") from error
+        raise ConsoleError.form_field(f"expected a date such as 2026-01-07 in `{name}`, got `{text[:20]}`") from error
 
 
 def _covered_until(visit: Visit) -> Instant:

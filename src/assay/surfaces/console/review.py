@@ -37,7 +37,7 @@ from assay.review.ticket import Ticket
 from assay.surfaces.console.consequences import CONSEQUENCES, silence_words, who_decides
 from assay.surfaces.console.desk_rows import OVERRIDES, about_path, answer_body, listed_sub_categories, why_not
 from assay.surfaces.console.drafts import drafted_form
-from assay.surfaces.console.errors import FormFieldError
+from assay.surfaces.console.errors import ConsoleError
 from assay.surfaces.console.gist import gist_of
 from assay.surfaces.console.page import render_page, see_other
 from assay.surfaces.console.session import SIGNED_IN, Form, GivenVisit, Visit, read_form
@@ -196,7 +196,7 @@ def _placing(name: str, ticket_id: TicketId, seen: str, form: Form) -> tuple[str
     if name == "prioritise" and form.find("priority") in set(Priority):
         priority = Priority(form.find("priority"))
         return "ticket.prioritise", PrioritiseTicket(ticket_id=ticket_id, seen=seen, priority=priority)
-    raise FormFieldError(f"expected claim, release, comment, undo, assign or prioritise, got `{name[:80]}`")
+    raise ConsoleError.form_field(f"expected claim, release, comment, undo, assign or prioritise, got `{name[:80]}`")
 
 
 class _Seen(NamedTuple):
@@ -236,7 +236,7 @@ async def _ticket_page(
         written=written or drafted_form(seen.draft),
         why_not=why_not(visit, ticket),
         about_path=about,
-        gist=gist_of(ticket.shown),
+        gist=gist_of(ticket.shown, ticket.kind),
         consequences=CONSEQUENCES[ticket.kind],
         who_decides=who_decides(ticket),
         silence=silence_words(ticket),

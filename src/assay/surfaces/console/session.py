@@ -29,11 +29,11 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.trace import TRACE_BYTES, new_trace
 from assay.operations.table import BY_NAME
-from assay.surfaces.console.errors import FormFieldError
+from assay.surfaces.console.errors import ConsoleError
 from assay.surfaces.http.body import BODY_SECONDS
 from assay.surfaces.http.cookies import find_session_cookie
 from assay.surfaces.http.desk import Desk
-from assay.surfaces.http.errors import BodyTimeError, CsrfError
+from assay.surfaces.http.errors import HttpError
 from assay.surfaces.http.guard import SEE_ALL
 
 PREFIX = "/console"
@@ -93,7 +93,7 @@ class Form:
     def get(self, name: str) -> str:
         found = self.fields.get(name, "").strip()
         if not found:
-            raise FormFieldError(f"expected the field `{name}`, got none")
+            raise ConsoleError.form_field(f"expected the field `{name}`, got none")
         return found
 
     def find(self, name: str) -> str:
@@ -155,20 +155,20 @@ async def read_login(request: Request[Any, Any, Any]) -> Form:
     """The fields of the form to sign in, if this browser was given it."""
     secret = request.cookies.get(LOGIN_COOKIE)
     if not secret:
-        raise CsrfError("expected the cookie that comes with the form to sign in: load the page again")
+        raise HttpError.csrf("expected the cookie that comes with the form to sign in: load the page again")
     return await _read(request, login_token(secret))
 
 
 async def _read(request: Request[Any, Any, Any], expected: str) -> Form:
     """Refused where the browser says that another site sent it, and where the token is another."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise CsrfError("expected a form of this console, got one of another site")
+        raise HttpError.csrf("expected a form of this console, got one of another site")
     try:
         async with asyncio.timeout(BODY_SECONDS):
             sent = await request.form()
     except TimeoutError as error:
-        raise BodyTimeError(f"expected the whole form within {BODY_SECONDS:g} s") from error
+        raise HttpError.body_time(f"expected the whole form within {BODY_SECONDS:g} s") from error
     fields = {name: value for name, value in sent.items() if isinstance(value, str)}
     if not hmac.compare_digest(fields.get(TOKEN_FIELD, "").encode(), expected.encode()):
-        raise CsrfError("expected the token of this session in the form, got another: load the page again")
+        raise HttpError.csrf("expected the token of this session in the form, got another: load the page again")
     return Form(fields)

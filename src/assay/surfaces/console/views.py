@@ -9,7 +9,7 @@ from litestar.response import Response
 from assay.flows.review.keep_view import DropView, KeepView
 from assay.review.kind import TicketKind
 from assay.review.queue import QueueFilter, QueueState
-from assay.surfaces.console.errors import FormFieldError
+from assay.surfaces.console.errors import ConsoleError
 from assay.surfaces.console.page import see_other
 from assay.surfaces.console.session import SIGNED_IN, Form, GivenVisit, read_form
 
@@ -36,9 +36,9 @@ async def forget_view(request: Request[Any, Any, Any], visit: GivenVisit) -> Res
 def queue_filter(*, state: str, kind: str, about: str = "") -> QueueFilter:
     """As a page says it; what is no kind or state is asked of nobody."""
     if kind and kind not in set(TicketKind):
-        raise FormFieldError(f"expected a kind of ticket, got `{kind[:80]}`")
+        raise ConsoleError.form_field(f"expected a kind of ticket, got `{kind[:80]}`")
     if state not in set(QueueState):
-        raise FormFieldError(f"expected how tickets stand, got `{state[:80]}`")
+        raise ConsoleError.form_field(f"expected how tickets stand, got `{state[:80]}`")
     return QueueFilter(state=QueueState(state), kind=TicketKind(kind) if kind else None, about=about or None)
 
 

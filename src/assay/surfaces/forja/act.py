@@ -13,7 +13,7 @@ from assay.kernel.ids import PrincipalId
 from assay.ports.registry_store import LoggedAction, RegistryStore
 from assay.ports.service_desk import Caller
 from assay.registry.action import ActionRequest, Grant, Tier, grant_of, request_of
-from assay.registry.errors import TierClosedError, UndeclaredError
+from assay.registry.errors import DeniedError, TierClosedError
 from assay.registry.tier import ActionLog, Refusal, Ruling, check_execution, decide, default_tier, log_action, require
 from assay.surfaces.forja.call import Call
 from assay.surfaces.forja.service import Service
@@ -61,7 +61,7 @@ class Gate:
         tier = default_tier(method, path)
         active = min(self.service.power().active_tier, caller.principal.action_tier)
         if tier == Tier.OFF:
-            raise UndeclaredError(f"{method[:16]} `{path[:80]}` has tier 0, which is off for every machine")
+            raise DeniedError.undeclared(f"{method[:16]} `{path[:80]}` has tier 0, which is off for every machine")
         if tier > active:
             raise TierClosedError(f"{method[:16]} `{path[:80]}` needs tier {tier}, active is {active}")
 

@@ -27,14 +27,14 @@ from assay.registry.documents import (
     trust_of,
     user_trust_of,
 )
-from assay.registry.errors import RestoreError
+from assay.registry.errors import RegistryError
 from assay.registry.manifest import DEFAULT_PREFIX, Manifest
 from assay.registry.proof_scan import prove
 from assay.registry.tier import require
 from assay.registry.trip import figures_of, pull
 from assay.surfaces.forja.act import Gate
 from assay.surfaces.forja.call import Call
-from assay.surfaces.forja.errors import BadRequestError, ForjaFaultError, NoEndpointError, NoTakerError, NotProvedError
+from assay.surfaces.forja.errors import BadRequestError, ForjaError, NotProvedError
 from assay.surfaces.forja.reply import (
     Receive,
     Reply,
@@ -174,7 +174,7 @@ class ForjaApp:
             return problem(error)
         except Exception as error:  # noqa: BLE001 - an endpoint of ours must not look like a failure of the service
             _log.exception("fault")
-            return problem(ForjaFaultError(f"{type(error).__name__}: {error}"))
+            return problem(ForjaError.internal(f"{type(error).__name__}: {error}"))
 
     def _dispatch(self, call: Call, body: bytes | None) -> Reply:
         if body is None:
@@ -240,7 +240,7 @@ class ForjaApp:
         caller = self._gate.get_caller(call)
         found = self._service.desk.find_principal(user_id, asked_by=caller)
         if found is None:
-            raise NoEndpointError(f"there is no trust of `{user_id[:80]}` that `{caller.principal.id}` may see")
+            raise ForjaError.no_endpoint(f"there is no trust of `{user_id[:80]}` that `{caller.principal.id}` may see")
         tier = self._service.power().active_tier
         return _json(user_trust_of(self._service.manifest, found, active_tier=tier))
 
@@ -261,7 +261,7 @@ class ForjaApp:
             raise NotProvedError("expected a person's session token, got none that is valid")
         fired = self._service.switch.fired
         if fired is None:
-            raise RestoreError(f"the switch of `{self._service.manifest.service}` is not fired")
+            raise RegistryError.restore(f"the switch of `{self._service.manifest.service}` is not fired")
         restored = self._service.desk.restore(fired, credential=token, at=at)
         self._service.adopt(restored)
         return _json(SwitchRestored(episode=restored.episode, restored_by=restored.restored_by))
@@ -291,7 +291,7 @@ class ForjaApp:
         event, manifest = parse_body(body, Emitted), self._service.manifest
         _require_own(event, manifest)
         if self._on_event is None:
-            raise NoTakerError(f"`{manifest.service}` takes no events from outside; nothing was kept")
+            raise ForjaError.no_taker(f"`{manifest.service}` takes no events from outside; nothing was kept")
         self._on_event(event)
         _log.info("sense", event_type=event.event_type, by=caller.principal.id)
         return Reply(status=202, content=render_document(Accepted()))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from assay.flows.errors.identity import NotSignedInError
 from assay.kernel.errors import Error
 from assay.registry.action import ActionRequest, request_of
-from assay.registry.errors import InvalidRuleError
+from assay.registry.errors import RegistryError
 from assay.surfaces.credential import credential_in
 from assay.surfaces.forja.reply import Scope
 
@@ -58,4 +58,4 @@ def _number(value: bytes | None) -> int | None:
     try:
         return int(value.decode("ascii"), 0)
     except ValueError as error:
-        raise InvalidRuleError(f"expected a whole number, got `{value[:40].decode('latin-1')}`") from error
+        raise RegistryError.invalid_rule(f"expected a whole number, got `{value[:40].decode('latin-1')}`") from error

@@ -2,14 +2,10 @@
 
 ForjaError                 forja.refused
 ├── BadRequestError        forja.bad_request          carries every wrong field at once
-├── ForjaFaultError        forja.internal
-├── NoEndpointError        forja.no_endpoint
 ├── NoMethodError          forja.method               carries the methods that there are
-├── NoTakerError           forja.no_taker
 ├── TooManyWatchersError   forja.too_many_watchers
 ├── UnansweredError        forja.unanswered
 ├── UnreachableError       fleet.unreachable
-├── StrangeAnswerError     fleet.strange_answer
 └── NotProvedError         identity.not_signed_in     the one code for every unproved caller
 """
 
@@ -18,7 +14,7 @@ from typing import Self
 
 from assay.flows.errors.identity import NotSignedInError
 from assay.flows.request import FieldProblem
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Code, Error
 
 NotProvedError = NotSignedInError
 
@@ -28,6 +24,18 @@ class ForjaError(Error):
 
     code = "forja.refused"
     blame = Blame.INPUT
+    internal = Code("forja.internal", "An endpoint failed; the log says why.", Blame.OURS)
+    no_endpoint = Code(
+        "forja.no_endpoint", "There is no such endpoint, or nothing there that the caller may see.", Blame.ANSWER
+    )
+    no_taker = Code(
+        "forja.no_taker",
+        "An event was handed in where nobody takes it: to say that it was accepted would be untrue.",
+        Blame.ANSWER,
+    )
+    strange_answer = Code(
+        "fleet.strange_answer", "What answers at the registry's address does not speak as a registry does."
+    )
 
 
 class BadRequestError(ForjaError):
@@ -44,20 +52,6 @@ class BadRequestError(ForjaError):
         return error
 
 
-class ForjaFaultError(ForjaError):
-    """An endpoint failed; the log says why."""
-
-    code = "forja.internal"
-    blame = Blame.OURS
-
-
-class NoEndpointError(ForjaError):
-    """There is no such endpoint, or nothing there that the caller may see."""
-
-    code = "forja.no_endpoint"
-    blame = Blame.ANSWER
-
-
 class NoMethodError(ForjaError):
     """The endpoint exists and does not have this method; `Allow` names those that it has."""
 
@@ -67,13 +61,6 @@ class NoMethodError(ForjaError):
     def __init__(self, message: str, methods: Iterable[str]) -> None:
         super().__init__(message)
         self.methods = tuple(methods)
-
-
-class NoTakerError(ForjaError):
-    """An event was handed in where nobody takes it: to say that it was accepted would be untrue."""
-
-    code = "forja.no_taker"
-    blame = Blame.ANSWER
 
 
 class TooManyWatchersError(ForjaError):
@@ -95,9 +82,3 @@ class UnreachableError(ForjaError):
 
     code = "fleet.unreachable"
     blame = Blame.OURS
-
-
-class StrangeAnswerError(ForjaError):
-    """What answers at the registry's address does not speak as a registry does."""
-
-    code = "fleet.strange_answer"

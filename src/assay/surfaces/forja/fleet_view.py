@@ -19,7 +19,7 @@ from assay.registry.fleet import FleetChange, FleetSnapshot, change_between, fol
 from assay.registry.manifest import DEFAULT_PREFIX
 from assay.registry.network import NetworkState
 from assay.registry.permission import mask_of
-from assay.surfaces.forja.errors import StrangeAnswerError, UnreachableError
+from assay.surfaces.forja.errors import ForjaError, UnreachableError
 from assay.surfaces.forja.fleet_stream import ALIVE_SECONDS
 
 T = TypeVar("T", bound=Struct)
@@ -119,7 +119,9 @@ class FleetView:
         """The same answer, if it is a stream of events."""
         kind = answer.headers.get("content-type", "")
         if answer.status_code != HTTPStatus.OK or not kind.startswith("text/event-stream"):
-            raise StrangeAnswerError(f"expected a stream of events, got status {answer.status_code} of `{kind[:80]}`")
+            raise ForjaError.strange_answer(
+                f"expected a stream of events, got status {answer.status_code} of `{kind[:80]}`"
+            )
         self.is_streaming = True
         return answer
 
@@ -169,7 +171,7 @@ def parse_network(answer: httpx.Response) -> NetworkState:
 
 def _read(answer: httpx.Response, shape: type[T]) -> T:
     if answer.status_code != HTTPStatus.OK:
-        raise StrangeAnswerError(f"expected status 200, got {answer.status_code}")
+        raise ForjaError.strange_answer(f"expected status 200, got {answer.status_code}")
     return _decode(answer.content, shape)
 
 
@@ -177,4 +179,4 @@ def _decode(content: bytes, shape: type[T]) -> T:
     try:
         return msgspec.json.decode(content, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise StrangeAnswerError(f"expected a {shape.__name__} document: {str(error)[:200]}") from error
+        raise ForjaError.strange_answer(f"expected a {shape.__name__} document: {str(error)[:200]}") from error

@@ -20,10 +20,10 @@ from assay.kernel.conformance import Fetched
 from assay.kernel.ids import TenantId, parse_tenant_id
 from assay.kernel.instant import Instant
 from assay.ports.service_desk import Caller
-from assay.registry.errors import RestoreError
+from assay.registry.errors import RegistryError
 from assay.registry.manifest import DEFAULT_PREFIX
 from assay.registry.trip import Fired, Restored
-from assay.review.errors import NotEligibleError
+from assay.review.errors import ReviewError
 from assay.wiring import open_node
 
 _DONE = 200
@@ -83,7 +83,9 @@ class FolderDesk:
     def _get_restored(self, fired: Fired) -> Restored:
         restored = self.find_restored(fired)
         if restored is None:
-            raise RestoreError(f"firing {fired.episode} of `{fired.service_id}` is not restored in the node's database")
+            raise RegistryError.restore(
+                f"firing {fired.episode} of `{fired.service_id}` is not restored in the node's database"
+            )
         return restored
 
     def _post(self, url: str, document: dict[str, Any], headers: dict[str, str]) -> Fetched | None:
@@ -103,5 +105,5 @@ def _require(answer: Fetched, status: int) -> None:
     if answer.status == HTTPStatus.UNAUTHORIZED:
         raise NotSignedInError(detail)
     if answer.status == HTTPStatus.FORBIDDEN:
-        raise NotEligibleError(detail)
-    raise RestoreError(detail)
+        raise ReviewError.not_eligible(detail)
+    raise RegistryError.restore(detail)

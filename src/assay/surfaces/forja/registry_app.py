@@ -15,12 +15,12 @@ import structlog
 from msgspec import Struct
 
 from assay.flows.errors.identity import NotSignedInError
-from assay.flows.identity.authenticate import check_credential
-from assay.flows.registry.leases import load_leases, parse_lease
+from assay.flows.identity.authenticate import find_caller
+from assay.flows.registry.leases import announced_leases, find_leases
 from assay.flows.registry.receive_announce import receive_announce
 from assay.flows.registry.service_desk import FORJA_SCOPE
 from assay.flows.registry.switch import ReportFiring, RestoreSwitch
-from assay.flows.registry.watch_service import load_fleet, watch_services
+from assay.flows.registry.watch_service import find_fleet, watch_services
 from assay.flows.request import FieldProblem
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
@@ -31,18 +31,14 @@ from assay.operations.table import BY_NAME
 from assay.ports.service_client import ServiceClient
 from assay.registry.announce import AnnouncePolicy, Origin
 from assay.registry.discover import Index
-from assay.registry.errors import UnknownServiceError
+from assay.registry.errors import RegistryError
 from assay.registry.lease import Lease, presence_at
 from assay.registry.manifest import DEFAULT_PREFIX
 from assay.registry.network import network_state
 from assay.registry.permission import mask_of, parse_mask
 from assay.registry.trip import Fired
 from assay.surfaces.forja.call import Call
-from assay.surfaces.forja.errors import (
-    BadRequestError,
-    ForjaFaultError,
-    TooManyWatchersError,
-)
+from assay.surfaces.forja.errors import BadRequestError, ForjaError, TooManyWatchersError
 from assay.surfaces.forja.fleet_shelf import FleetShelf
 from assay.surfaces.forja.fleet_stream import stream_fleet
 from assay.surfaces.forja.own import OwnService
@@ -135,7 +131,7 @@ class RegistryApp:
         return self.shelf.index()
 
     def _load(self, known: int | None) -> tuple[int, Index | None]:
-        return self.tools.database.read(lambda unit: load_fleet(unit.registry, self.tenant_id, known=known))
+        return find_fleet(self.tools, self.tenant_id, known=known)
 
     def _rest(self, scope: Scope) -> str:
         return "/" + str(scope["path"]).removeprefix(self.prefix).strip("/")
@@ -149,7 +145,7 @@ class RegistryApp:
             return problem(error)
         except Exception as error:  # noqa: BLE001 - a caller gets a problem, and the log the rest
             _log.exception("fault")
-            return problem(ForjaFaultError(f"{type(error).__name__}: {error}"))
+            return problem(ForjaError.internal(f"{type(error).__name__}: {error}"))
 
     def _dispatch(self, scope: Scope, body: bytes | None) -> Reply:
         if body is None:
@@ -219,8 +215,7 @@ class RegistryApp:
 
     def _caller(self, credential: str, refusal: str) -> Caller:
         """Authenticate; a credential of another tenant, or one not issued for this, is nobody's."""
-        at = self.tools.clock.now()
-        _, found = self.tools.database.read(lambda unit: check_credential(unit, credential, at=at))
+        found = find_caller(self.tools, credential, at=self.tools.clock.now())
         if found is None or found.tenant_id != self.tenant_id or not found.has_scope(FORJA_SCOPE):
             raise NotSignedInError(refusal)
         return found
@@ -251,22 +246,18 @@ class RegistryApp:
         return _json(self.index().explain(name, _needs(asked), tier=_tier(asked)))
 
     def _service(self, name: str) -> Reply:
-        held = self.tools.database.read(lambda unit: unit.registry.leases(self.tenant_id, name))
+        held = announced_leases(self.tools, self.tenant_id, name)
         if not held:
-            raise UnknownServiceError(f"no service `{name[:80]}` was ever announced here")
+            raise RegistryError.unknown_service(f"no service `{name[:80]}` was ever announced here")
         at, entry = self.tools.clock.now(), self.index().entries.get(name)
         instances = [
-            {
-                "lease": parse_lease(one),
-                "presence": presence_at(parse_lease(one), at),
-                "announce": msgspec.Raw(one.announce.encode()),
-            }
-            for one in held
+            {"lease": lease, "presence": presence_at(lease, at), "announce": msgspec.Raw(announce.encode())}
+            for lease, announce in held
         ]
         return _json({"service_id": name, "listed": entry is not None, "entry": entry, "instances": instances})
 
     def _network(self) -> Reply:
-        leases = self.tools.database.read(lambda unit: load_leases(unit.registry, self.tenant_id))
+        leases = find_leases(self.tools, self.tenant_id)
         return _json(network_state(self.index(), leases, at=self.tools.clock.now()))
 
 

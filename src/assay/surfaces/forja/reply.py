@@ -12,9 +12,9 @@ from assay.kernel.errors import Blame, Error, JsonError
 from assay.kernel.json_text import Limits, parse_json
 from assay.operations.fields import find_problems
 from assay.registry.errors import DeniedError
-from assay.surfaces.forja.errors import BadRequestError, NoEndpointError, NoMethodError, UnansweredError
+from assay.surfaces.forja.errors import BadRequestError, ForjaError, NoMethodError, UnansweredError
 from assay.surfaces.forja.threads import in_time
-from assay.surfaces.http.errors import BodyTimeError
+from assay.surfaces.http.errors import HttpError
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -88,7 +88,7 @@ async def answer_in_time(receive: Receive, work: Callable[[bytes | None], Reply]
             body = await read_body(receive)
         return await in_time(lambda: work(body))
     except TimeoutError:
-        return problem(BodyTimeError(f"expected the whole body within {_BODY_SECONDS:g} s"))
+        return problem(HttpError.body_time(f"expected the whole body within {_BODY_SECONDS:g} s"))
     except UnansweredError as error:
         return problem(error)
 
@@ -97,7 +97,7 @@ def answer_other(scope: Scope, methods: Iterable[str]) -> Reply:
     """To a method that an endpoint does not have itself: what it has, or that there is no such endpoint."""
     has, method, path = frozenset(methods), str(scope["method"])[:16], str(scope["path"])[:200]
     if not has:
-        raise NoEndpointError(f"there is no endpoint {method} `{path}`")
+        raise ForjaError.no_endpoint(f"there is no endpoint {method} `{path}`")
     if method == "OPTIONS":
         return Reply(status=HTTPStatus.NO_CONTENT, allow=_allow_of(has))
     raise NoMethodError(f"`{path}` has no method {method}", sorted(has))

@@ -12,7 +12,7 @@ from assay.identity.principal import Principal
 from assay.kernel.canonical import canonical_json
 from assay.kernel.ids import PrincipalId
 from assay.ports.registry_store import LoggedAction, RegistryStore
-from assay.registry.errors import AlreadyUndoneError, UndeclaredError, UnknownActionError
+from assay.registry.errors import DeniedError, RegistryError
 from assay.registry.tier import ActionLog, RollbackLog, check_rollback, require
 from assay.surfaces.forja.service import Service
 
@@ -25,10 +25,10 @@ def roll_back(service: Service, log_id: str, token: str, find_undo: Callable[[st
     logged = service.memory.read(lambda store: store.find_action(service.tenant_id, log_id))
     by = _person(service, logged, token)
     if logged is None or not log_id.startswith(_ACTION):
-        raise UndeclaredError(f"no action was logged as `{log_id[:80]}`")
+        raise DeniedError.undeclared(f"no action was logged as `{log_id[:80]}`")
     undo = find_undo(logged.action_id)
     if undo is None:
-        raise UnknownActionError(f"`{logged.action_id}` has no rollback in code; follow its descriptor")
+        raise RegistryError.unknown_action(f"`{logged.action_id}` has no rollback in code; follow its descriptor")
     attempt = service.memory.write(lambda store: _begin(service, store, logged, by))
     try:
         return undo(logged)
@@ -55,7 +55,7 @@ def _begin(service: Service, store: RegistryStore, logged: LoggedAction, by: Pri
     attempt = 1
     while store.find_action(service.tenant_id, f"{_BEGUN}{attempt}_{logged.log_id}") is not None:
         if store.find_action(service.tenant_id, f"{_FAILED}{attempt}_{logged.log_id}") is None:
-            raise AlreadyUndoneError(f"`{logged.log_id}` was undone before, or its undoing was interrupted")
+            raise RegistryError.already_undone(f"`{logged.log_id}` was undone before, or its undoing was interrupted")
         attempt += 1
     _note(service, store, logged, by, f"{_BEGUN}{attempt}_")
     return attempt

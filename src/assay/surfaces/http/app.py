@@ -35,8 +35,6 @@ from assay.surfaces.http import (
     metrics,
     pramana,
     ski,
-    who,
-    why,
 )
 from assay.surfaces.http.desk import Desk, open_desk
 from assay.surfaces.http.document import render_document
@@ -127,14 +125,13 @@ _IDENTITY: tuple[ControllerRouterHandler, ...] = (
     auth.end_session,
     auth_oidc.start_login,
     auth_oidc.finish_login,
-    why.show_why,
 )
 _LEDGER: tuple[ControllerRouterHandler, ...] = (
     health.is_alive,
     health.is_ready,
     lead_to_console,
     show_openapi,
-    who.show_who,
+    auth.show_who,
     log.show_checkpoint,
     log.show_tile,
 )

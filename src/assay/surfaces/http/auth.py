@@ -12,18 +12,20 @@ from litestar.response import Response
 from msgspec import Meta, Struct
 
 from assay.flows.identity.authenticate import Authenticated
-from assay.flows.identity.sessions import UNKNOWN, LogOut, attempt_log_in, log_out
+from assay.flows.identity.sessions import UNKNOWN, LogOut, Who, WhoAmI, attempt_log_in, log_out
 from assay.identity.browser import csrf_token
 from assay.identity.session import LONGEST_SESSION_LIFETIME, SessionRecord
 from assay.kernel.errors import TypeFormError
 from assay.kernel.ids import PrincipalId, TenantId, parse_principal_id, parse_tenant_id
 from assay.kernel.instant import render_instant
+from assay.operations.identity import CALLER_SHOW
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.cookies import end_cookie, session_cookie
 from assay.surfaces.http.describe import described, problems, takes
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import IN_SESSION, OPEN
 from assay.surfaces.http.sender import sender_address
+from assay.surfaces.http.v1.derive import opt_of
 
 _NO_STORE = {"cache-control": "no-store"}
 _LONGEST_SECONDS = int(LONGEST_SESSION_LIFETIME.total_seconds())
@@ -148,3 +150,9 @@ def _logged_in(record: SessionRecord, *, session_token: str | None, csrf: str | 
         csrf_token=csrf,
         session_token=session_token,
     )
+
+
+@get("/whoami", opt=opt_of(CALLER_SHOW), responses={200: described("the caller", kind=Who), **problems(401)})
+async def show_who(desk: GivenDesk, caller: NamedDependency[Authenticated]) -> Response[Who]:
+    """Show the principal behind the credential, with what the credential itself is good for."""
+    return Response((await desk.perform(CALLER_SHOW, caller, WhoAmI())).value, headers=_NO_STORE)

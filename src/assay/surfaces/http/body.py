@@ -13,7 +13,7 @@ from msgspec import Struct
 from assay.flows.request import FieldsError
 from assay.kernel.json_text import BODY_DEPTH, Limits, parse_json
 from assay.operations.fields import find_problems
-from assay.surfaces.http.errors import BodySizeError, BodyTimeError, MediaTypeError
+from assay.surfaces.http.errors import BodySizeError, HttpError, MediaTypeError
 
 S = TypeVar("S", bound=Struct)
 
@@ -28,7 +28,7 @@ async def read_body(request: Request[Any, Any, Any]) -> bytes:
         async with asyncio.timeout(BODY_SECONDS):
             return await request.body()
     except TimeoutError as error:
-        raise BodyTimeError(f"expected the whole body within {BODY_SECONDS:g} s") from error
+        raise HttpError.body_time(f"expected the whole body within {BODY_SECONDS:g} s") from error
 
 
 async def read_long_body(request: Request[Any, Any, Any], most: int, *, is_json: bool = True) -> bytes:

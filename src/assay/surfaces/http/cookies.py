@@ -14,7 +14,7 @@ from assay.identity.browser import is_csrf_token
 from assay.identity.errors import MalformedSessionTokenError
 from assay.identity.session import SessionRecord
 from assay.surfaces.http.desk import Desk
-from assay.surfaces.http.errors import CsrfError
+from assay.surfaces.http.errors import HttpError
 
 SESSION_COOKIE = "assay_session"
 CSRF_HEADER = "x-csrf-token"
@@ -86,12 +86,12 @@ def require_own_page(connection: _Connection, token: str) -> None:
     if connection.scope.get("method") in _SAFE:
         return
     if connection.headers.get("sec-fetch-site", "same-origin") not in _OWN_SITES:
-        raise CsrfError("expected a request of this node's own pages, got one of another site")
+        raise HttpError.csrf("expected a request of this node's own pages, got one of another site")
     origin = connection.headers.get("origin")
     if origin is not None and origin != public_origin(connection):
-        raise CsrfError("expected `Origin` to be this node, got another")
+        raise HttpError.csrf("expected `Origin` to be this node, got another")
     if not _is_token(connection.headers.get(CSRF_HEADER), token):
-        raise CsrfError(f"expected the session's token in `{CSRF_HEADER}`, got none or another")
+        raise HttpError.csrf(f"expected the session's token in `{CSRF_HEADER}`, got none or another")
 
 
 def _is_token(given: str | None, token: str) -> bool:

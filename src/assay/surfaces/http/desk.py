@@ -16,6 +16,7 @@ from assay.config import Config
 from assay.flows.answer_once import RequestsInHand
 from assay.flows.identity.authenticate import Authenticated, authenticate_each
 from assay.flows.ledger.report_period import SERVED_BYTES
+from assay.flows.node_facts import commit_nothing
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
 from assay.identity.principal import Principal
@@ -28,7 +29,7 @@ from assay.ports.database import Pending
 from assay.ports.validator import Engines
 from assay.registry.action import Tier
 from assay.surfaces.forja.registry_app import RegistryApp
-from assay.surfaces.http.errors import LoginsBusyError, NotReadyError, UndecidedError
+from assay.surfaces.http.errors import HttpError, NotReadyError, UndecidedError
 from assay.surfaces.http.figures import Metrics
 from assay.surfaces.http.gather import Gathering
 from assay.surfaces.http.patience import PATIENCE_SECONDS, Crew, GivenUpError, Pulse, wait_again, wait_patiently
@@ -135,13 +136,13 @@ class Desk:
     async def admit(self, work: Callable[[], T]) -> T:
         """As `act`, for a login: they wait for each other, and where too many wait, the next is sent away."""
         if self.strangers.waiting >= _MOST_STRANGERS:
-            raise LoginsBusyError(f"expected fewer than {_MOST_STRANGERS} logins to wait, got as many")
+            raise HttpError.logins_busy(f"expected fewer than {_MOST_STRANGERS} logins to wait, got as many")
         return await _done(self.strangers.run(work, self.reading, self.writing))
 
     async def admit_by_provider(self, work: Callable[[], T]) -> T:
         """As `admit`, for what asks the identity provider: while that is slow, passwords are taken all the same."""
         if self.visitors.waiting >= _MOST_STRANGERS:
-            raise LoginsBusyError(f"expected fewer than {_MOST_STRANGERS} logins to wait, got as many")
+            raise HttpError.logins_busy(f"expected fewer than {_MOST_STRANGERS} logins to wait, got as many")
         return await _done(self.visitors.run(work, self.reading, self.writing))
 
     async def probe(self, work: Callable[[], T]) -> T:
@@ -202,7 +203,7 @@ def open_desk(tools: Tools, config: Config, **more: Any) -> Desk:  # noqa: ANN40
         gathered=_gathered(dispatch),
         in_hand=in_hand,
         reading=Pulse(tools.database.facts),
-        writing=Pulse(lambda: tools.database.write(lambda _unit: None)),
+        writing=Pulse(partial(commit_nothing, tools.database)),
         fanout=Fanout(tools.database),
         proving=Gathering(prove, name="assay-prove", threads=_PROVERS, at_most=_TOGETHER),
         **more,

@@ -15,8 +15,8 @@ from litestar.types import Receive, Scope, Send
 from msgspec import Struct
 
 from assay.adapters.bus.fanout import Fanout, Place
-from assay.flows.identity.authenticate import confirm
-from assay.flows.review.tell_events import may_tell_of_others, tell_events
+from assay.flows.identity.authenticate import confirm_now
+from assay.flows.review.tell_events import may_tell_of_others, told_events
 from assay.identity.caller import Caller
 from assay.identity.principal import Principal
 from assay.kernel.errors import Error
@@ -33,12 +33,6 @@ _LONGEST_PLACE = 16
 _COME_BACK_MS = 1000
 _PART_BYTES = 64 * 1024
 Render = Callable[[OutboxEvent], bytes | None]
-
-
-class LastEventIdError(HttpError):
-    """`Last-Event-ID` is not an id that this server gave."""
-
-    code = "events.last_event_id"
 
 
 class Reader(Struct, frozen=True, kw_only=True):
@@ -78,7 +72,7 @@ def last_event_id(request: Request[Any, Any, Any], given: int | None) -> int | N
     if text is None or text == "":
         return given
     if not text.isascii() or not text.isdigit() or len(text) > _LONGEST_PLACE or int(text) > _HIGHEST:
-        raise LastEventIdError(f"expected the id of an event in `Last-Event-ID`, got `{text[:40]}`")
+        raise HttpError.last_event_id(f"expected the id of an event in `Last-Event-ID`, got `{text[:40]}`")
     return int(text)
 
 
@@ -114,7 +108,7 @@ async def _told(desk: Desk, page: tuple[OutboxEvent, ...], viewer: Principal) ->
     """Without what blind review keeps from this reader now."""
     if not may_tell_of_others(page):
         return page
-    return await desk.run(lambda: desk.tools.database.read(lambda unit: tell_events(unit, page, viewer)))
+    return await desk.run(lambda: told_events(desk.tools, page, viewer))
 
 
 def _parts(page: tuple[OutboxEvent, ...], render: Render) -> Iterator[bytes]:
@@ -148,7 +142,7 @@ def _is_admitted(desk: Desk, reader: Reader) -> bool:
     """Whether the caller may still follow; a signature is good until its nonce is not."""
     current = reader.caller.as_of(desk.tools.clock.now())
     try:
-        desk.tools.database.read(lambda unit: confirm(unit, current))
+        confirm_now(desk.tools, current)
     except Error:
         return False
     return True

@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from assay.flows.node_facts import ledger_facts
 from assay.flows.review.answer_desk import DeskAnswer
 from assay.flows.tools import Tools
 from assay.flows.trust.record_signal import Signalled
@@ -19,8 +20,6 @@ from assay.kernel.ids import TenantId
 from assay.kernel.ledger import Receipt
 from assay.operations.kinds import Operation
 from assay.operations.truth import OBSERVATIONS_RECORD
-from assay.ports.database import Unit
-from assay.ports.ledger_store import KeptCheckpoint
 from assay.surfaces.http.ski_figures import SkiFigures
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -155,14 +154,9 @@ class _NodeFigures(Collector):
         size = GaugeMetricFamily("assay_checkpoint_size", "Entries the newest checkpoint covers", labels=["tenant"])
         age = GaugeMetricFamily("assay_checkpoint_age_seconds", "Age of the newest checkpoint", labels=["tenant"])
         now = self._tools.clock.now()
-        for tenant, count, kept in self._tools.database.read(_ledgers):
+        for tenant, count, kept in ledger_facts(self._tools):
             entries.add_metric([tenant], count)
             if kept is not None:
                 size.add_metric([tenant], kept.size)
                 age.add_metric([tenant], (now - kept.signed_at).total_seconds())
         yield from (entries, size, age)
-
-
-def _ledgers(unit: Unit) -> list[tuple[str, int, KeptCheckpoint | None]]:
-    ledger = unit.ledger
-    return [(one, ledger.head(one).sequence_number, ledger.find_checkpoint(one)) for one in ledger.tenants()]

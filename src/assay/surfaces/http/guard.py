@@ -54,7 +54,7 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     proof = await prove_caller(connection)
     needs = needs_of(handler.opt, str(connection.scope.get("method")))
     connection.state[_CREDENTIAL] = proof.credential
-    caller = _traced(desk, connection, proof.caller)
+    caller = traced(desk, connection, proof.caller)
     operation = handler.opt.get("operation")
     if operation is not None:
         connection.scope["user"] = desk.dispatch.permit(operation, caller)
@@ -66,7 +66,7 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     connection.scope["user"] = caller
 
 
-def _traced(desk: Desk, connection: ASGIConnection[Any, Any, Any, Any], caller: Caller) -> Caller:
+def traced(desk: Desk, connection: ASGIConnection[Any, Any, Any, Any], caller: Caller) -> Caller:
     """The caller of this request: now, under the trace id of `traceparent` or a new one."""
     given = connection.headers.get("traceparent")
     trace = None if given is None else find_trace(given)

@@ -1,6 +1,6 @@
 """`/healthz` says that the process answers, `/readyz` that the node can do its work; both open.
 
-ready = the writer commits, the database answers, and it still continues every checkpoint we signed
+ready = the writer commits, the database answers, it still continues every checkpoint we signed, and no damage was met
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.flows.ledger.resume_ledger import resume_ledger
+from assay.flows.node_facts import commit_nothing
 from assay.flows.tools import Tools
 from assay.identity.problem import Problem
 from assay.kernel.errors import Error
@@ -53,13 +54,14 @@ class Readiness:
     async def _look(self, desk: Desk) -> tuple[Problem, ...]:
         checks: dict[str, Callable[[], object]] = {
             "database": self._tools.database.facts,
-            "writer": lambda: self._tools.database.write(lambda _unit: None),
+            "writer": lambda: commit_nothing(self._tools.database),
             "resume": lambda: resume_ledger(self._tools),
         }
         # By name: whoever balances the load is told which witness has seen another history.
         named = (Problem(field="witnesses", message=f"witness.contradicts: {one}") for one in self._against())
         checked = [problem for name, work in checks.items() for problem in await _check(desk, name, work)]
-        return (*named, *checked)
+        damaged = (Problem(field="damage", message=code) for code in self._tools.damage.codes())
+        return (*named, *checked, *damaged)
 
     def _against(self) -> list[str]:
         return sorted(self._tools.standing.contradictions())

@@ -22,7 +22,6 @@ from assay.flows.truth.check_truth import StateCheck, VerifyState
 from assay.flows.truth.observe import LINES, ListObservations, ObserveLines, ObserveRequest
 from assay.flows.truth.states import ListVersions, ShowState, StateItem
 from assay.flows.truth.votes import VoteReceipt, VoteRequest
-from assay.kernel.errors import Blame
 from assay.kernel.instant import render_instant
 from assay.operations.dispatch import Outcome
 from assay.operations.trust import AGENT_SHOW, SIGNAL_RECORD, SIGNALS_LIST, SNAPSHOT
@@ -55,13 +54,6 @@ _LARGEST = 16 * 1024 * 1024
 _NO_STORE = {"cache-control": "no-store"}
 # A cache may keep a state if it asks each time whether it is still the one; the answer depends on the caller.
 _ASK_AGAIN = {"cache-control": "private, no-cache", "vary": "authorization, x-api-key"}
-
-
-class TooManyLinesError(HttpError):
-    """A body has more lines than are answered at once; nothing of it was recorded."""
-
-    code = "http.lines"
-    blame = Blame.USAGE
 
 
 class ObservationQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -258,7 +250,7 @@ async def record_observations(
         return _changed(done, msgspec.json.encode(receipt))
     count = received.count(b"\n") + 1
     if count > MOST_LINES + 1:
-        raise TooManyLinesError(f"expected at most {MOST_LINES} lines, got {count}")
+        raise HttpError.lines(f"expected at most {MOST_LINES} lines, got {count}")
     done = await desk.perform(OBSERVATIONS_RECORD, caller, ObserveLines(observations=received), key)
     response = _changed(done, _lines(done.value))
     response.status_code, response.media_type = 207, LINES

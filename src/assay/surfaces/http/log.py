@@ -12,7 +12,6 @@ from litestar.response import Response
 
 from assay.flows.ledger.proofs import ShowCheckpoint, ShowTile
 from assay.flows.request import Content
-from assay.kernel.errors import Blame
 from assay.kernel.merkle import MAX_SIZE
 from assay.kernel.tile import TILE_WIDTH
 from assay.operations.kinds import Operation
@@ -28,13 +27,6 @@ _TILE = re.compile(r"((?:x[0-9]{3}/)*)([0-9]{3})(?:\.p/([1-9][0-9]{0,2}))?", re.
 _IMMUTABLE = {"cache-control": "private, max-age=31536000, immutable", "vary": VARY}
 _CHANGING = {"cache-control": "no-store"}
 _CHECKPOINT, _SHOW_TILE = BY_NAME["checkpoint.show"], BY_NAME["tile.show"]
-
-
-class TilePathError(HttpError):
-    """A tile's path is not the one spelling that C2SP tlog-tiles gives it."""
-
-    code = "http.tile_path"
-    blame = Blame.INPUT
 
 
 def _opt(one: Operation) -> dict[str, Any]:
@@ -85,11 +77,11 @@ def parse_tile_path(level: str, place: str) -> tuple[int, int, int]:
     """Level, index and width of a tile; only the canonical spelling is read."""
     match = _TILE.fullmatch(place.removeprefix("/"))
     if match is None or re.fullmatch(r"0|[1-9][0-9]?", level, re.ASCII) is None or int(level) > _HIGHEST_LEVEL:
-        raise TilePathError(f"expected `LEVEL/x001/234` or `….p/WIDTH`, got `{level[:20]}/{place[:80]}`")
+        raise HttpError.tile_path(f"expected `LEVEL/x001/234` or `….p/WIDTH`, got `{level[:20]}/{place[:80]}`")
     groups, last, partial = match.groups()
     index = int(groups.replace("x", "").replace("/", "") + last)
     width = int(partial) if partial else TILE_WIDTH
     # A leading group of zeros would be a second path for the same tile; 256 wide is written without a suffix.
     if groups.startswith("x000/") or index > MAX_SIZE or (partial and width >= TILE_WIDTH):
-        raise TilePathError(f"expected the shortest spelling of a tile's path, got `{place[:80]}`")
+        raise HttpError.tile_path(f"expected the shortest spelling of a tile's path, got `{place[:80]}`")
     return int(level), index, width

@@ -21,11 +21,9 @@ from assay.flows.delivery.emit_event import EmitEvent, Emitted, SenseSignal
 from assay.flows.delivery.peers import Forwarded, ForwardOutcome
 from assay.flows.delivery.report_outcome import PhalaSignal, ReportOutcome
 from assay.flows.delivery.resume_answer import ResumeAnswer
-from assay.flows.delivery.service_state import ShowTrust, show_state
+from assay.flows.delivery.service_state import ShowState, ShowTrust
 from assay.flows.delivery.training import ExportPairs
-from assay.flows.errors import NotFoundError
 from assay.flows.identity.authenticate import Authenticated
-from assay.kernel.ids import parse_tenant_id
 from assay.operations.delivery import (
     ANSWER_ASK,
     ANSWER_RESUME,
@@ -33,13 +31,14 @@ from assay.operations.delivery import (
     OUTCOME_FORWARD,
     OUTCOME_REPORT,
     PAIRS_EXPORT,
+    STATE_SHOW,
     TRUST_SHOW,
 )
 from assay.operations.dispatch import Outcome
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
-from assay.surfaces.http.guard import OPEN
+from assay.surfaces.http.proof import anonymous
 from assay.surfaces.http.query import path_text
 from assay.surfaces.http.v1.change import find_key
 from assay.surfaces.http.v1.common import changes
@@ -76,24 +75,26 @@ class PramanaTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 @get(
     f"{PREFIX}/state",
-    opt=OPEN,
+    opt=opt_of(STATE_SHOW),
     security=[{}],
     responses={200: described("STATE", kind=PramanaState), **problems()},
 )
-async def show_pramana_state(desk: GivenDesk) -> Response[bytes]:
+async def show_pramana_state(request: Request[Any, Any, Any], desk: GivenDesk) -> Response[bytes]:
     """STATE: what this node can answer, and which strands it checks; open to everybody."""
-    return await _state(desk, None)
+    return await _state(request, desk, None)
 
 
 @get(
     f"{PREFIX}/state/{{entity_id:str}}",
-    opt=OPEN,
+    opt=opt_of(STATE_SHOW),
     security=[{}],
     responses={200: described("STATE", kind=PramanaState), **problems(404)},
 )
-async def show_entity_state(desk: GivenDesk, entity_id: FromPath[str]) -> Response[bytes]:
+async def show_entity_state(
+    request: Request[Any, Any, Any], desk: GivenDesk, entity_id: FromPath[str]
+) -> Response[bytes]:
     """The same under the name of this service."""
-    return await _state(desk, path_text(entity_id))
+    return await _state(request, desk, path_text(entity_id))
 
 
 @get(
@@ -248,9 +249,6 @@ def _response(outcome: Outcome, body: bytes, status: int) -> Response[bytes]:
     return Response(body, status_code=status, media_type=_JSON, headers=headers)
 
 
-async def _state(desk: Desk, entity_id: str | None) -> Response[bytes]:
-    if entity_id is not None and entity_id != desk.tools.delivery.service:
-        raise NotFoundError(f"this is `{desk.tools.delivery.service}`, not `{entity_id[:80]}`")
-    tenant_id = parse_tenant_id(desk.config.node.tenant)
-    state = await desk.run(lambda: show_state(desk.tools, tenant_id))
+async def _state(request: Request[Any, Any, Any], desk: Desk, service: str | None) -> Response[bytes]:
+    state = (await desk.perform(STATE_SHOW, anonymous(request, desk), ShowState(service=service))).value
     return Response(msgspec.json.encode(state), media_type=_JSON, headers=_NO_STORE)

@@ -26,7 +26,6 @@ from assay.surfaces.http.errors import (
     MediaTypeError,
     MethodError,
     NoRouteError,
-    SenderGoneError,
 )
 from assay.surfaces.http.methods import allow_of
 
@@ -61,7 +60,9 @@ def answer_problem(request: Request[Any, Any, Any], exception: Exception) -> Res
         trace = "".join(traceback.format_exception(exception))
         _log.error("fault", code=error.code, message=str(error), path=request.url.path, traceback=trace)
     request.app.state.desk.metrics.problems.labels(code=error.code).inc()
-    headers = {**_HEADERS.get(HTTPStatus(problem.status), {}), **_advice(error), **_allowed(exception)}
+    # Damage does not pass by itself: nobody is asked to come again.
+    fixed = _HEADERS.get(HTTPStatus(problem.status), {}) if problem.damage is msgspec.UNSET else {}
+    headers = {**fixed, **_advice(error), **_allowed(exception)}
     return Response(
         content=msgspec.json.encode(problem),
         status_code=problem.status,
@@ -84,7 +85,7 @@ def _our_error(request: Request[Any, Any, Any], exception: Exception) -> Error:
         return exception
     if isinstance(exception, InternalServerException) and exception.detail == _GONE:
         # Litestar's own words for it. Strangers can do this as often as they like, so it is no fault of ours.
-        return SenderGoneError("expected the whole body, got the end of the connection")
+        return HttpError.sender_gone("expected the whole body, got the end of the connection")
     if not isinstance(exception, HTTPException) or exception.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return InternalError(f"{type(exception).__name__}: {exception}")
     kind = _BY_HTTP_STATUS.get(exception.status_code, HttpError)

@@ -53,7 +53,7 @@ def _guard(config: Config) -> OutgoingGuard:
 
 def _find_refusal(guard: OutgoingGuard, url: str) -> str | None:
     try:
-        guard.find_address(url)
+        guard.find_target(url)
     except UnreachableAddressError as error:
         return str(error)
     return None

@@ -9,12 +9,12 @@ import structlog
 
 from assay.adapters.process_pool import InlinePool
 from assay.flows.errors.truth import CompileTimeError
+from assay.flows.node_facts import ledger_size, observations_after, stale_keys, tenants
 from assay.flows.truth.climb_ladder import KeyLadder, ask_rung, open_ladder
 from assay.flows.truth.compile_all import compile_all
 from assay.flows.truth.compile_truth import StuckKey, expire_truth
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
-from assay.ports.database import Unit
 from assay.ports.truth_store import TruthRecord
 from assay.ports.validator import Engines
 from assay.surfaces.http.desk import Desk
@@ -31,7 +31,7 @@ _LADDERS = 32
 
 def for_each_tenant(desk: Desk, name: str, work: Callable[[TenantId], None]) -> None:
     """What is wrong with one tenant shall not hold up another; it is logged and counted."""
-    for tenant_id in desk.tools.database.read(lambda unit: unit.ledger.tenants()):
+    for tenant_id in tenants(desk.tools):
         if desk.stopping.is_set():
             return
         try:
@@ -63,12 +63,9 @@ def score_new(desk: Desk) -> None:
 
 def _score_tenant(desk: Desk, engines: Engines, tenant_id: TenantId) -> None:
     if tenant_id not in desk.asked:
-        head = desk.tools.database.read(lambda unit: unit.ledger.head(tenant_id)).sequence_number
-        desk.asked[tenant_id] = max(0, head - _LOOK_BACK)
+        desk.asked[tenant_id] = max(0, ledger_size(desk.tools, tenant_id) - _LOOK_BACK)
     ladders: dict[str, KeyLadder] = {}
-    while page := desk.tools.database.read(
-        lambda unit: unit.truth.observations(tenant_id, after=desk.asked[tenant_id])
-    ):
+    while page := observations_after(desk.tools, tenant_id, desk.asked[tenant_id]):
         for row in page:
             if desk.stopping.is_set():
                 return
@@ -100,7 +97,8 @@ def _climb(desk: Desk, engines: Engines, tenant_id: TenantId, ladder: KeyLadder,
 
 
 def _compile_tenant(desk: Desk, tenant_id: TenantId) -> None:
-    through, stale = desk.tools.database.read(lambda unit: _find_stale(unit, desk, tenant_id))
+    since, left = desk.compiled.get(tenant_id, (None, frozenset()))
+    through, stale = stale_keys(desk.tools, tenant_id, since=since, stuck=left)
     stuck: list[StuckKey] = []
     for keys in _parts(stale):
         if desk.stopping.is_set():
@@ -112,19 +110,6 @@ def _compile_tenant(desk: Desk, tenant_id: TenantId) -> None:
         stuck += _compile_keys(desk, tenant_id, overtaken) if overtaken else ()
     desk.compiled[tenant_id] = (through, frozenset(one.truthkey for one in stuck))
     _tell(desk, tenant_id, "compile_stale", stuck)
-
-
-def _find_stale(unit: Unit, desk: Desk, tenant_id: TenantId) -> tuple[int, list[str]]:
-    """The keys to compile, and the entry up to which that is all of them.
-
-    Only a record makes a key stale. So a server looks at every key once, and then at those that got records since, and
-    again at those that it could not compile.
-    """
-    through = unit.ledger.head(tenant_id).sequence_number
-    if tenant_id not in desk.compiled:
-        return through, list(unit.truth.keys(tenant_id, stale_only=True))
-    before, stuck = desk.compiled[tenant_id]
-    return through, sorted(stuck.union(unit.truth.stale_since(tenant_id, before)))
 
 
 def _compile_keys(desk: Desk, tenant_id: TenantId, keys: list[str]) -> tuple[StuckKey, ...]:

@@ -22,16 +22,19 @@ from litestar import Litestar
 
 from assay.adapters.group_commit import WriterStoppedError
 from assay.flows.answer_once import forget_requests
+from assay.flows.ledger.audit_ledger import compare_sample
 from assay.flows.ledger.checkpoint_growth import ask_witnesses, checkpoint_growth
 from assay.flows.ledger.seal_index import seal_index
 from assay.flows.ledger.witness_standing import witness_lags
+from assay.flows.node_facts import commit_nothing, tenants
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.settle_reviews import settle_reviews
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.term_index import MAX_SEGMENT
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.drain import DrainingServer, parting
+from assay.surfaces.http.errors import HttpError
 from assay.surfaces.http.last_call import LastCall
 from assay.surfaces.http.registry import SWITCH_SECONDS, WATCH_SECONDS, tend_switch, watch_registry
 from assay.surfaces.http.rounds import age_truth, compile_stale, for_each_tenant, score_new
@@ -43,22 +46,11 @@ _DRAIN_SECONDS = 60
 _CLOSE_SECONDS = 5
 _BACKLOG = 2048
 _FORGET_SECONDS = 3600
+# Rows of each table that are compared with their entries in one round.
+_SAMPLE = 10
 _BEGIN_SECONDS = 5
 _WATCH_WRITER_SECONDS = 1
 _log = structlog.get_logger("assay.serve")
-
-
-class CannotListenError(Error):
-    """The address cannot be listened on."""
-
-    code = "serve.cannot_listen"
-    blame = Blame.USAGE
-
-
-class WriterLostError(Error):
-    """The writer stopped for good, so the server ended; start it anew, and it reads what is really there."""
-
-    code = "serve.writer_lost"
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -67,14 +59,16 @@ def listen(host: str, port: int) -> socket.socket:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, socket.SOCK_STREAM)
     except OSError as error:
-        raise CannotListenError(f"expected an address of this machine, got `{host}`: {error}") from error
+        raise HttpError.cannot_listen(f"expected an address of this machine, got `{host}`: {error}") from error
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
     except OSError as error:
         bound.close()
         advice = "; choose another with --port or `http.port`" if error.errno in (EADDRINUSE, EACCES) else ""
-        raise CannotListenError(f"`{host}` port {port} cannot be listened on: {error.strerror}{advice}") from error
+        raise HttpError.cannot_listen(
+            f"`{host}` port {port} cannot be listened on: {error.strerror}{advice}"
+        ) from error
     return bound
 
 
@@ -121,7 +115,7 @@ def serve_app(
     server = DrainingServer(config, ready, leave, drain_seconds=drain_seconds, lost=lost, local=local)
     server.run(sockets=[bound])
     if lost.is_set():
-        raise WriterLostError("the writer stopped after a commit that failed; what was acknowledged is on disk")
+        raise HttpError.writer_lost("the writer stopped after a commit that failed; what was acknowledged is on disk")
 
 
 def _end_streams(desk: object) -> None:
@@ -192,6 +186,7 @@ def keep_house(desk: Desk) -> Iterator[None]:
         (take_training, desk.config.delivery.sweep_seconds),
         (post.sync_webhooks, desk.config.delivery.sweep_seconds),
         (forget_answers, _FORGET_SECONDS),
+        (sample_rows, node.sample_seconds),
     )
     threads = [
         threading.Thread(target=_repeat, args=(work, desk, seconds), name=f"assay-{work.__name__}")
@@ -244,7 +239,7 @@ def watch_writer(desk: Desk) -> None:
     Writing nothing costs no flush, and finds out that the server of the database is gone before anybody asks.
     """
     try:
-        desk.tools.database.write(lambda _unit: None)
+        commit_nothing(desk.tools.database)
     except WriterStoppedError as error:
         if not desk.writer_lost.is_set():
             _log.error("writer_lost", code=error.code, message=str(error))
@@ -274,6 +269,15 @@ def forget_answers(desk: Desk) -> None:
     forget_requests(desk.tools, at=desk.tools.clock.now())
 
 
+def sample_rows(desk: Desk) -> None:
+    """One round: compare some rows of every table with their entries; what differs is logged, and `/readyz` says so."""
+    for_each_tenant(desk, "sample_rows", lambda tenant_id: _sample_tenant(desk, tenant_id))
+
+
+def _sample_tenant(desk: Desk, tenant_id: TenantId) -> None:
+    compare_sample(desk.tools, tenant_id, _SAMPLE)
+
+
 def index_grown(desk: Desk) -> None:
     """One round: a ledger that has grown by a whole segment is indexed; the checkpoint after it covers the index."""
     for_each_tenant(desk, "index_grown", lambda tenant_id: _index_tenant(desk, tenant_id))
@@ -292,7 +296,7 @@ def sign_grown(desk: Desk) -> None:
         else:
             desk.metrics.round_failures.labels(round="sign_grown", code=attempt.error.code).inc()
             _log.error("checkpoint", tenant=attempt.tenant_id, code=attempt.error.code, message=str(attempt.error))
-    for tenant_id in desk.tools.database.read(lambda unit: unit.ledger.tenants()):
+    for tenant_id in tenants(desk.tools):
         for lag in witness_lags(desk.tools, tenant_id):
             desk.metrics.witness_lag.labels(tenant=tenant_id, witness=lag.witness).set(lag.entries_behind)
 

@@ -14,9 +14,7 @@ from litestar.di import NamedDependency
 from litestar.response import Response
 from msgspec import Meta, Struct
 
-from assay import __version__
 from assay.flows.identity.authenticate import Authenticated
-from assay.flows.tools import Tools
 from assay.flows.verdicts.change_graphs import GraphDocument, LoadedGraph, LoadGraph
 from assay.flows.verdicts.coverage import ShowAgreement
 from assay.flows.verdicts.evaluate import (
@@ -27,19 +25,20 @@ from assay.flows.verdicts.evaluate import (
     verdict_notes,
 )
 from assay.flows.verdicts.read_verdicts import Decided, ListedVerdict, ListVerdicts, RuleVerdict
-from assay.flows.verdicts.sovereignty import ShowSovereignty, is_egress_open
+from assay.flows.verdicts.sovereignty import JudgeHealth, ShowHealth, ShowSovereignty
 from assay.identity.caller import Caller, local_caller
 from assay.kernel.digest import EMPTY_DIGEST
 from assay.kernel.ids import parse_tenant_id
 from assay.kernel.instant import render_instant
 from assay.operations.dispatch import Outcome
-from assay.operations.verdicts import AGREEMENT, EVALUATE_RECORD, LIST_VERDICTS, LOAD_GRAPH, SOVEREIGNTY
+from assay.operations.verdicts import AGREEMENT, EVALUATE_RECORD, HEALTH, LIST_VERDICTS, LOAD_GRAPH, SOVEREIGNTY
 from assay.surfaces.http.body import read_body, read_long_body
 from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.errors import NotReadyError
 from assay.surfaces.http.guard import OPEN
 from assay.surfaces.http.health import Readiness
+from assay.surfaces.http.proof import anonymous
 from assay.surfaces.http.query import PageSize, parse_query
 from assay.surfaces.http.v1.change import find_key
 from assay.surfaces.http.v1.common import changes
@@ -141,17 +140,6 @@ class GraphInUse(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     notices: tuple[Notice, ...]
 
 
-class JudgeHealth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`degraded`: the node works, and evaluates nothing; `problems` says why. It cannot work at all: 503."""
-
-    status: Literal["ok", "degraded"]
-    version: str
-    specification: Literal["SKI 3.0"] = "SKI 3.0"
-    runtime: Literal["v3", "v2"] = "v3"
-    sovereignty: str
-    problems: tuple[str, ...] = ()
-
-
 @post(
     "/api/evaluate",
     opt=opt_of(EVALUATE_RECORD),
@@ -221,23 +209,18 @@ async def load_knowledge_graph(
 
 @get(
     "/api/health",
-    opt=OPEN,
+    opt=opt_of(HEALTH),
     security=[{}],
     responses={200: described("the node works; whether it evaluates", kind=JudgeHealth), **problems()},
 )
-async def show_judge_health(desk: GivenDesk, readiness: NamedDependency[Readiness]) -> Response[bytes]:
-    """Whether the node works and can judge; for everybody, so it tells nothing of a tenant."""
+async def show_judge_health(
+    request: Request[Any, Any, Any], desk: GivenDesk, readiness: NamedDependency[Readiness]
+) -> Response[bytes]:
+    """Whether the node works and can judge; for everybody, so it says nothing of a tenant."""
     found = await readiness.problems(desk)
     if found:
         raise NotReadyError(found)
-    told = await desk.run(lambda: _degradations(desk.tools))
-    health = JudgeHealth(
-        status="degraded" if told else "ok",
-        version=__version__,
-        runtime="v2" if desk.tools.ski.is_v2 else "v3",
-        sovereignty=desk.tools.ski.mode,
-        problems=told,
-    )
+    health = (await desk.perform(HEALTH, anonymous(request, desk), ShowHealth())).value
     return Response(msgspec.json.encode(health), media_type=_JSON, headers=_NO_STORE)
 
 
@@ -358,12 +341,3 @@ def _in_use(loaded: LoadedGraph) -> GraphInUse:
         issues=loaded.issues,
         notices=loaded.notices,
     )
-
-
-def _degradations(tools: Tools) -> tuple[str, ...]:
-    told = []
-    if tools.reasoner is None and not tools.ski.is_v2:
-        told.append("verdict.no_model")
-    if is_egress_open(tools):
-        told.append("sovereignty.egress")
-    return tuple(told)

@@ -16,8 +16,9 @@ from typing import Any
 import msgspec
 import uvicorn
 
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Error
 from assay.operations.problem import PROBLEM_TYPE, ProblemDetails, status_of
+from assay.surfaces.http.errors import HttpError
 from assay.surfaces.http.health import Health
 
 _Message = MutableMapping[str, Any]
@@ -25,13 +26,6 @@ _Send = Callable[[_Message], Awaitable[None]]
 # Whoever reads slowly does not hold up the one who takes over.
 _PATIENCE_SECONDS = 1
 _WORDS = "another process is the writer, and this one takes over when it is gone; come again, or ask the other"
-
-
-class StandingByError(Error):
-    """Another process is the writer; this one takes over when it is gone."""
-
-    code = "serve.standing_by"
-    blame = Blame.ANSWER
 
 
 @contextmanager
@@ -64,7 +58,7 @@ async def answer_standing_by(scope: _Message, _receive: object, send: _Send) -> 
     if scope["type"] != "http":
         return
     is_alive = scope["path"] == "/healthz" and scope["method"] in {"GET", "HEAD"}
-    error = StandingByError(_WORDS)
+    error = HttpError.standing_by(_WORDS)
     status = 200 if is_alive else status_of(error)
     body = msgspec.json.encode(Health() if is_alive else _problem(error))
     headers = [

@@ -16,7 +16,7 @@ from contextlib import ExitStack
 
 import structlog
 
-from assay.kernel.errors import Blame, Error
+from assay.surfaces.http.errors import HttpError
 from assay.surfaces.http.standby import standing_in
 
 _TICK_SECONDS = 0.1
@@ -24,20 +24,6 @@ _TICK_SECONDS = 0.1
 _PATIENCE_SECONDS = 5.0
 _END_SECONDS = 370
 _log = structlog.get_logger("assay.serve")
-
-
-class WorkerFailedError(Error):
-    """A process of the server ended before it could begin; its own words come after its exit status."""
-
-    code = "serve.worker_failed"
-    blame = Blame.OURS
-
-
-class WorkerCutOffError(Error):
-    """A process of the server did not end in order when it was told to; its log says why."""
-
-    code = "serve.worker_cut_off"
-    blame = Blame.OURS
 
 
 class _Worker:
@@ -132,7 +118,7 @@ def _require_order(crew: Sequence[_Worker]) -> None:
         # One that has hardly begun is ended by the signal itself.
         if code != 0 and (worker.state or code != -signal.SIGTERM):
             told = f"expected process {worker.process.pid} to end in order, got exit status {code}"
-            raise WorkerCutOffError(told)
+            raise HttpError.worker_cut_off(told)
 
 
 class _Watch:
@@ -170,7 +156,7 @@ class _Watch:
             worker.leave()
             if not worker.state:
                 why = f": {worker.complaint}" if worker.complaint else ""
-                raise WorkerFailedError(f"expected a process that begins, got exit status {code}{why}")
+                raise HttpError.worker_failed(f"expected a process that begins, got exit status {code}{why}")
             _log.error("worker_ended", pid=worker.process.pid, status=code, message=worker.complaint)
             self._crew[place] = _Worker(self._command, self._bound)
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from assay.flows.errors.identity import NotSignedInError
 from assay.flows.identity.admit_request import admit_request
-from assay.flows.identity.authenticate import authenticate, authenticate_in
+from assay.flows.identity.authenticate import authenticate, authenticate_admitted
 from assay.flows.request import Content, FieldsError
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
@@ -27,7 +27,7 @@ from assay.operations.kinds import Operation
 from assay.operations.parse import parse_request
 from assay.operations.table import BY_TOOL
 from assay.surfaces.client import Client
-from assay.surfaces.mcp.errors import ArgumentsError, InternalError, ReadOnlyError, UnknownToolError
+from assay.surfaces.mcp.errors import InternalError, McpError, ReadOnlyError
 
 _log = structlog.get_logger("assay.mcp")
 _encoder = msgspec.json.Encoder(decimal_format="number")
@@ -59,8 +59,11 @@ class Tooling(Protocol):
         """Return the operations that this credential may perform as tools now."""
         ...
 
-    def call(self, credential: str, name: str, arguments: dict[str, Any] | None) -> Called:
-        """Call a tool; never raises, since a refusal is an answer that the agent can read."""
+    def call(self, credential: str, name: str, arguments: dict[str, Any] | None, key: str | None = None) -> Called:
+        """Call a tool, a change once under an idempotency key.
+
+        Never raises, since a refusal is an answer that the agent can read.
+        """
         ...
 
 
@@ -89,10 +92,10 @@ class Toolbox:
         may = self._dispatcher.may
         return tuple(one for one in BY_TOOL.values() if may(one, caller) and not (one.writes and self._read_only))
 
-    def call(self, credential: str, name: str, arguments: dict[str, Any] | None) -> Called:
-        return _called(name, lambda: self._call(credential, name, arguments or {}))
+    def call(self, credential: str, name: str, arguments: dict[str, Any] | None, key: str | None = None) -> Called:
+        return _called(name, lambda: self._call(credential, name, arguments or {}, key))
 
-    def _call(self, credential: str, name: str, arguments: dict[str, Any]) -> object:
+    def _call(self, credential: str, name: str, arguments: dict[str, Any], key: str | None) -> object:
         # Who asks comes first: a stranger learns not even which tools there are.
         caller = self._authenticate(credential)
         operation = _tool(name)
@@ -100,12 +103,12 @@ class Toolbox:
         permitted = self._dispatcher.permit(operation, traced)
         if operation.writes and self._read_only:
             raise ReadOnlyError(f"expected a server that records, since `{operation.tool}` does; this one only reads")
-        return self._dispatcher.perform(operation, permitted, _parsed(operation, arguments)).value
+        return self._dispatcher.perform(operation, permitted, _parsed(operation, arguments), key=key).value
 
     def _authenticate(self, credential: str) -> Caller:
         """Also by a request that was admitted by its signature; nobody else can name one (`sign_in`)."""
         at = self._tools.clock.now()
-        return self._tools.database.read(lambda unit: authenticate_in(unit, credential, at=at))
+        return authenticate_admitted(self._tools, credential, at=at)
 
 
 class ServedToolbox:
@@ -131,21 +134,21 @@ class ServedToolbox:
             names = {row.tool for row in client.permitted_operations(limit=500)}
         return tuple(one for one in BY_TOOL.values() if one.tool in names)
 
-    def call(self, credential: str, name: str, arguments: dict[str, Any] | None) -> Called:
-        return _called(name, lambda: self._call(credential, name, arguments or {}))
+    def call(self, credential: str, name: str, arguments: dict[str, Any] | None, key: str | None = None) -> Called:
+        return _called(name, lambda: self._call(credential, name, arguments or {}, key))
 
-    def _call(self, credential: str, name: str, arguments: dict[str, Any]) -> object:
+    def _call(self, credential: str, name: str, arguments: dict[str, Any], key: str | None) -> object:
         with self._connect(credential) as client:
             if name not in BY_TOOL:
                 client.whoami()
             operation = _tool(name)
-            return client.perform(operation, _parsed(operation, arguments))
+            return client.perform(operation, _parsed(operation, arguments), key=key)
 
 
 def _tool(name: str) -> Operation:
     operation = BY_TOOL.get(name)
     if operation is None:
-        raise UnknownToolError(f"expected one of {', '.join(BY_TOOL)}, got `{ascii(name)[1:-1][:80]}`")
+        raise McpError.unknown_tool(f"expected one of {', '.join(BY_TOOL)}, got `{ascii(name)[1:-1][:80]}`")
     return operation
 
 
@@ -153,7 +156,7 @@ def _parsed(operation: Operation, arguments: dict[str, Any]) -> Struct:
     try:
         return parse_request(operation, arguments)
     except FieldsError as error:
-        raise ArgumentsError(f"expected the arguments of `{operation.tool}`: {error}") from error
+        raise McpError.arguments(f"expected the arguments of `{operation.tool}`: {error}") from error
 
 
 def _called(name: str, work: Callable[[], object]) -> Called:

@@ -1,15 +1,12 @@
 """What the tools refuse, beyond what the flows behind them refuse.
 
 McpError                mcp.refused
-├── UnknownToolError    mcp.unknown_tool
-├── ArgumentsError      mcp.arguments
 ├── BusyError           mcp.busy
 ├── ReadOnlyError       mcp.read_only
-├── InternalError       mcp.internal
-└── NotInstalledError   mcp.not_installed
+└── InternalError       mcp.internal
 """
 
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Code, Error
 
 
 class McpError(Error):
@@ -17,20 +14,9 @@ class McpError(Error):
 
     code = "mcp.refused"
     blame = Blame.ANSWER
-
-
-class UnknownToolError(McpError):
-    """No tool has this name."""
-
-    code = "mcp.unknown_tool"
-    blame = Blame.USAGE
-
-
-class ArgumentsError(McpError):
-    """The arguments are not those of the tool's schema."""
-
-    code = "mcp.arguments"
-    blame = Blame.USAGE
+    unknown_tool = Code("mcp.unknown_tool", "No tool has this name.", Blame.USAGE)
+    arguments = Code("mcp.arguments", "The arguments are not those of the tool's schema.", Blame.USAGE)
+    not_installed = Code("mcp.not_installed", "The extra `mcp` is not installed.", Blame.USAGE)
 
 
 class BusyError(McpError):
@@ -50,10 +36,3 @@ class InternalError(McpError):
 
     code = "mcp.internal"
     blame = Blame.OURS
-
-
-class NotInstalledError(McpError):
-    """The extra `mcp` is not installed."""
-
-    code = "mcp.not_installed"
-    blame = Blame.USAGE

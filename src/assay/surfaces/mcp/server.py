@@ -17,9 +17,11 @@ from assay.operations.kinds import Operation
 from assay.operations.schema import schema_of
 from assay.operations.table import BY_TOOL
 from assay.surfaces.mcp.call import Tooling, refused
-from assay.surfaces.mcp.errors import BusyError
+from assay.surfaces.mcp.errors import BusyError, McpError
 
 T = TypeVar("T")
+# In `_meta` of a call: a change is applied once under it, through whichever door it comes again.
+KEY_META = "idempotency-key"
 _THREADS = 16
 _MOST_WAITING = 64
 _INSTRUCTIONS = (
@@ -61,8 +63,9 @@ def create_server(toolbox: Tooling, find_credential: FindCredential, threads: Th
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         credential = find_credential(context)
         try:
-            called = await crew.run(lambda: toolbox.call(credential, params.name, params.arguments))
-        except BusyError as error:
+            key = _key_of(params)
+            called = await crew.run(lambda: toolbox.call(credential, params.name, params.arguments, key))
+        except McpError as error:
             called = refused(error)
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=called.text)],
@@ -79,6 +82,13 @@ def create_server(toolbox: Tooling, find_credential: FindCredential, threads: Th
         on_call_tool=call_tool,
         get_tool_input_schema=_input_schema,
     )
+
+
+def _key_of(params: types.CallToolRequestParams) -> str | None:
+    key = (params.meta or {}).get(KEY_META)
+    if not isinstance(key, str | None):
+        raise McpError.arguments(f"expected a text as `{KEY_META}` in `_meta`, got another value")
+    return key
 
 
 def _input_schema(name: str) -> dict[str, Any] | None:

@@ -18,15 +18,7 @@ from assay.kernel.instant import Instant, render_instant
 from assay.kernel.json_text import JsonValue
 from assay.kernel.key import TrustAnchors, key_id_of, parse_public_key
 from assay.kernel.signature import load_public_key, parse_signature_hex, verify_ed25519
-from assay.verdicts.errors import (
-    AlteredGraphError,
-    DowngradedGraphError,
-    GraphAlgorithmError,
-    GraphKeyError,
-    GraphSignatureFormError,
-    SignedGraphError,
-    UnsignedGraphError,
-)
+from assay.verdicts.errors import AlteredGraphError, DowngradedGraphError, GraphError, GraphKeyError, UnsignedGraphError
 from assay.verdicts.graph._read import Reader
 from assay.verdicts.graph.graph import GraphForm, KnowledgeGraph, Notice, NoticeCode
 from assay.verdicts.graph.hash import graph_bytes
@@ -95,7 +87,7 @@ def sign_graph(document: bytes, public_key: bytes, sign: Callable[[bytes], bytes
     value = parse_document(document)
     read_graph(value)
     if "signature" in value:
-        raise SignedGraphError("expected a graph without a signature, got one with")
+        raise GraphError.signed("expected a graph without a signature, got one with")
     content = graph_bytes(value)
     signature = sign(content)
     verify_ed25519(public_key, content, signature)
@@ -133,7 +125,7 @@ def _require_signed(value: dict[str, JsonValue], content: bytes, anchors: TrustA
         raise UnsignedGraphError("expected a signed graph, got one without a signature")
     fields = _signature_fields(block)
     if fields.get("algorithm") != _ALGORITHM:
-        raise GraphAlgorithmError(f"expected the algorithm `{_ALGORITHM}`, got `{str(fields.get('algorithm'))[:80]}`")
+        raise GraphError.algorithm(f"expected the algorithm `{_ALGORITHM}`, got `{str(fields.get('algorithm'))[:80]}`")
     signature = _signature(fields)
     embedded = fields.get("public_key_pem")
     if embedded is None:
@@ -143,25 +135,25 @@ def _require_signed(value: dict[str, JsonValue], content: bytes, anchors: TrustA
 
 def _signature_fields(block: JsonValue) -> dict[str, JsonValue]:
     if not isinstance(block, dict) or not _FIELDS.issuperset(block):
-        raise GraphSignatureFormError(f"expected a signature of {', '.join(sorted(_FIELDS))}, got something else")
+        raise GraphError.signature_form(f"expected a signature of {', '.join(sorted(_FIELDS))}, got something else")
     return block
 
 
 def _signature(fields: dict[str, JsonValue]) -> bytes:
     text = fields.get("value_hex")
     if not isinstance(text, str):
-        raise GraphSignatureFormError(f"expected `value_hex` as text, got {type(text).__name__}")
+        raise GraphError.signature_form(f"expected `value_hex` as text, got {type(text).__name__}")
     try:
         return parse_signature_hex(text)
     except SignatureError as error:
-        raise GraphSignatureFormError(f"value_hex: {error}") from error
+        raise GraphError.signature_form(f"value_hex: {error}") from error
 
 
 def _embedded_key(text: JsonValue) -> bytes:
     try:
         return parse_public_key(text if isinstance(text, str) else "")
     except KeyUseError as error:
-        raise GraphSignatureFormError(f"public_key_pem: {error}") from error
+        raise GraphError.signature_form(f"public_key_pem: {error}") from error
 
 
 def _named_anchor(anchors: TrustAnchors, raw: bytes, message: bytes, signature: bytes) -> KeyId:

@@ -95,6 +95,20 @@ class Whole:
         name = f"5b0d0c1e-6d5c-4a3e-9b57-1f6f0c1d{number:04}"
         return {"bundle": document(told, id=name, timestamp=self.later(), origin_agent=agent)}
 
+    def terms(self, number: int) -> dict[str, Any]:
+        """The terms of a mandate for a tool of its own."""
+        limit = {"argument": "id", "minimum": "1", "maximum": "100"}
+        made = {"agent": "ai:surveyor", "tool": f"purge_{number}", "audience": "ai:surveyor", "tier": "DELETE"}
+        return {**made, "purpose": "old records", "count": 5, "expires_at": self.later(hours=1), "limits": [limit]}
+
+    def mandate(self, number: int) -> str:
+        """The id of a mandate that was signed."""
+        made = self.post("/api/v1/mandates", self.terms(number), "agent").json()
+        signature = {"choice": "sign", "seen": made["shown_hash"], "reason": "few and old"}
+        signed = self.post(f"/api/v1/tickets/{made['ticket_id']}/answers", signature, "otto")
+        assert signed.status_code == 201, signed.text
+        return str(made["mandate_id"])
+
     def outcome(self, **chosen: Any) -> dict[str, Any]:  # noqa: ANN401  fields of a signal
         return self.delivery.signal("success", minute=3, **chosen)
 
@@ -108,9 +122,9 @@ def _named(headers: dict[str, str]) -> dict[str, str]:
 
 
 @contextmanager
-def opened_whole(folder: Path, **http: Any) -> Iterator[Whole]:  # noqa: ANN401  settings of the server
+def opened_whole(folder: Path, *, database: str | None = None, **http: Any) -> Iterator[Whole]:  # noqa: ANN401  settings of the server
     """Truth, verdicts by one rule, claims, an answerer and its rule, people; five minutes after founding."""
-    with opened_verdicts(folder) as desk:
+    with opened_verdicts(folder, database=database) as desk:
         desk.use(clock_skew=desk.tools.clock_skew * 100)
         desk.judge_by(rule("r1"))
         keys = _people(desk)

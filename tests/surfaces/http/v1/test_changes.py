@@ -133,6 +133,10 @@ _CHANGES: dict[str, Callable[[Whole, int], _Sent]] = {
     "/permits/{permit_id}/revoke": lambda whole, number: _Sent(
         f"/permits/{_permit(whole, number)}/revoke", {"reason": "not needed"}, "agent", {"reason": "another"}
     ),
+    "/mandates": lambda whole, number: _Sent("/mandates", whole.terms(number), "agent", {"count": 6}),
+    "/mandates/{mandate_id}/revoke": lambda whole, number: _Sent(
+        f"/mandates/{whole.mandate(number)}/revoke", {"reason": "not needed"}, "agent", {"reason": "another"}
+    ),
     "/gate-policies": lambda _whole, number: _Sent(
         "/gate-policies", {"document": f'id: papers-{number}\nversion: "1"\n'}, "omar", {"document": "id: x"}
     ),
@@ -193,7 +197,7 @@ _ELSEWHERE = {
     "/sessions",
     "/sessions/end",
     # Walked in `test_walk`, or tried where people are asked (`test_truth_votes`, `test_truth_frames`).
-    *("/votes", "/windows", "/penalties", "/states/{key}/disputes"),
+    *("/votes", "/windows", "/penalties", "/states/{key}/disputes", "/states/{key}/answers", "/pairs/train"),
     *("/fingerprints/{observation_hash}", "/states:compile", "/states:expire", "/states:score"),
     "/entries/{sequence}/erase",
     "/services/{service_id}/keys",

@@ -15,14 +15,14 @@ from assay.flows.errors import NotFoundError
 from assay.flows.request import FieldsError
 from assay.flows.review.answer_bulk import Pick
 from assay.flows.truth.observe import Observed
-from assay.identity.errors import RoleMissingError
+from assay.identity.errors import IdentityError
 from assay.kernel.bundle import parse_bundle
 from assay.kernel.errors import Error
 from assay.node.facade import Node
 from assay.operations.parse import parse_request
 from assay.operations.table import BY_NAME
 from assay.review.act import ActKind
-from assay.review.errors import ReviewerKeyError
+from assay.review.errors import ReviewError
 from assay.review.queue import QueueFilter
 from assay.surfaces.client import (
     AsyncClient,
@@ -33,6 +33,7 @@ from assay.surfaces.client import (
 from assay.surfaces.client.errors import ForeignAnswerError
 from assay.surfaces.http.app import create_app
 from assay.wiring import load_config
+from tests.raising import raises
 from tests.surfaces.http.v1._whole import Whole
 from tests.truth.records import contract_text
 
@@ -87,9 +88,9 @@ def test_the_desk_is_worked_at_from_the_client(whole: Whole) -> None:
     told = ("opened", "claimed", "prioritised", "assigned", "commented", "released", "answer_held", "answer_undone")
     assert kinds == list(told)
     assert [one.by for one in rita.progress()] == [rita.why("GET /api/v1/desk/queue").principal_id]
-    with pytest.raises(ReviewerKeyError):
+    with raises(ReviewError.reviewer_key):
         rita.prepare_answer(asked.id, "approve", seen=asked.shown_hash)
-    with pytest.raises(ReviewerKeyError):
+    with raises(ReviewError.reviewer_key):
         rita.prepare_act(asked.id, act=ActKind.CLAIM)
 
 
@@ -107,7 +108,7 @@ def test_an_operator_asks_people_from_either_client(whole: Whole) -> None:
             return (await node.open_ticket("sail", "tonight", quorum=2, **asking)).shown
 
     assert asyncio.run(ask()) == "tonight"
-    with pytest.raises(RoleMissingError):
+    with raises(IdentityError.role):
         _client(whole, "rita").open_ticket("sail", "tonight", **asking)
 
 
@@ -171,7 +172,7 @@ def test_a_refusal_is_the_error_it_was_there(whole: Whole) -> None:
         _client(whole).entry(10**9)
     assert isinstance(caught.value, ProblemError)
     assert (caught.value.code, caught.value.status) == ("flow.not_found", 404)
-    with pytest.raises(RoleMissingError):
+    with raises(IdentityError.role):
         _client(whole, "nobody").append({})
     with pytest.raises(ProblemError) as bundle:
         _client(whole, "agent").gate({"id": 1, "claims": []})

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import assay
-from assay.identity.errors import RoleMissingError
+from assay.identity.errors import IdentityError
 from assay.kernel.cloudevent import CloudEvent
 from assay.operations.node import EVENTS_FOLLOW
 from assay.operations.parse import parse_request
@@ -19,6 +19,7 @@ from assay.surfaces.client.errors import ForeignAnswerError
 from assay.surfaces.client.following import Following
 from assay.surfaces.client.render import render_call
 from assay.wiring import open_node
+from tests.raising import raises
 from tests.surfaces.http.served import issue, make_node, serving
 
 
@@ -80,7 +81,7 @@ def test_whoever_may_not_listen_is_told_so_and_does_not_come_back(tmp_path: Path
     with (
         serving("--home", str(home), "serve", "--port", "0", folder=tmp_path) as server,
         assay.Client(server.url, key=nobody, sleep=wait) as client,
-        pytest.raises(RoleMissingError),
+        raises(IdentityError.role),
     ):
         next(client.events())
 

@@ -11,10 +11,11 @@ from assay.adapters.keyfile import create_key_file
 from assay.kernel.errors import SignatureError
 from assay.ports.signer import Signer
 from assay.review.answer import SignedWith
-from assay.review.errors import ReviewerKeyError
+from assay.review.errors import ReviewError
 from assay.surfaces.client import AsyncClient, Client
 from assay.surfaces.http.app import create_app
 from assay.wiring import load_config
+from tests.raising import raises
 from tests.surfaces.http.v1._whole import Whole
 
 _URL = "http://testserver.local"
@@ -35,7 +36,7 @@ def test_a_persons_own_key_signs_through_the_client(whole: Whole, tmp_path: Path
     prepared = kim.prepare_answer(asked.id, "reject", seen=asked.shown_hash, reason="too low")
     signature, at = own.sign(bytes.fromhex(prepared.message)).hex(), prepared.answered_at
     before = whole.entries()
-    with pytest.raises(ReviewerKeyError):
+    with raises(ReviewError.reviewer_key):
         kim.answer_ticket(asked.id, "reject", seen=asked.shown_hash, reason="too low")
     with pytest.raises(SignatureError):
         kim.answer_ticket(

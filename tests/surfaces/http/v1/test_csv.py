@@ -36,6 +36,8 @@ def _asked(whole: Whole, path: str) -> str:
     ticket = whole.get(f"{_PREFIX}/tickets?settled=true", "omar").json()["items"][0]["ticket"]["id"]
     content = whole.get(f"{_PREFIX}/graphs/active").json()["content_hash"]
     names = {"session": "sender:service:bell", "webhook_id": _webhook(whole), "content_hash": content}
+    if "{mandate_id}" in path:
+        names["mandate_id"] = whole.mandate(70_000)
     for name, value in names.items():
         path = path.replace(f"{{{name}}}", value)
     asked = path.replace("{key}", state).replace("{ticket_id}", ticket).replace("{principal_id}", "user:amira")

@@ -38,6 +38,7 @@ _NO_KEY = {
     "POST /api/v1/tickets/{ticket_id}/answers/prepare": _NOTHING,
     "POST /api/v1/desk/bulk/plan": _NOTHING,
     "POST /api/v1/graphs/impact": _NOTHING,
+    "POST /api/v1/mandates/preview": _NOTHING,
     "POST /api/v1/graphs/{content_hash}/release/prepare": _NOTHING,
     "POST /api/v1/sovereignty/audit": _NOTHING,
     "POST /api/v1/sovereignty/quote": _NOTHING,
@@ -203,6 +204,7 @@ def test_what_is_prepared_planned_or_checked_leaves_no_entry(whole: Whole) -> No
         (f"POST /api/v1/tickets/{ticket_id}/acts/prepare", {"act": "claim"}),
         (f"POST /api/v1/tickets/{ticket_id}/answers/prepare", choice),
         ("POST /api/v1/desk/bulk/plan", {"choice": "approve", "filter": {"kind": "approval"}}),
+        ("POST /api/v1/mandates/preview", whole.terms(next(_numbers))),
         ("POST /verify", state["state"]),
     ):
         for _ in range(2):

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from assay.flows.errors.identity import PrincipalExistsError
+from assay.flows.errors.identity import IdentityFlowError
 from assay.flows.request import FieldsError
 from assay.identity.principal import BuiltInRole, PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId, TenantId
-from assay.registry.errors import TierChangeError
+from assay.registry.errors import DeniedError
 from assay.surfaces.client import Client
 from tests.flows._node import TENANT
+from tests.raising import raises
 from tests.surfaces.http._house import refused
 from tests.surfaces.http.v1._whole import Whole
 
@@ -188,13 +189,13 @@ def test_the_client_does_all_of_it_under_the_names_of_a_node(whole: Whole) -> No
     second.answer_ticket(ticket.id, choice="approve", seen=ticket.shown_hash)
     added = node.principal(name).principal
     assert (added.name, added.roles, added.risk_ceiling, added.version) == (name, ("reviewer",), RiskTier.DELETE, 1)
-    with pytest.raises(PrincipalExistsError):
+    with raises(IdentityFlowError.exists):
         node.add_principal(name, kind="agent")
     assert node.amend_principal(name, roles=()).roles == ()
     with pytest.raises(FieldsError):
         node.amend_principal(name)
     assert node.request_tier(name, 1, reason="it has to read").about == f"tier:{name}"
-    with pytest.raises(TierChangeError):
+    with raises(DeniedError.tier_change):
         node.request_tier("user:ada", 1, reason="mine")
     assert node.disable_principal(name) == node.principal(name).principal
     assert not node.principal(name).active

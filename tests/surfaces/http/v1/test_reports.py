@@ -5,7 +5,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from assay.flows.errors.ledger import ReportSizeError
+from assay.flows.errors.ledger import LedgerFlowError
 from assay.flows.ledger.check_report import check_report, parse_report
 from assay.flows.ledger.report import MakeReport, parse_day
 from assay.flows.ledger.report_page import MEDIA_TYPES, ReportForm, render_form
@@ -20,6 +20,7 @@ from assay.operations.table import BY_NAME
 from assay.surfaces.client import Client
 from assay.surfaces.http.desk import Desk
 from tests.flows._node import TENANT
+from tests.raising import raises
 from tests.surfaces.http._house import refused
 from tests.surfaces.http.v1._whole import Whole
 
@@ -71,7 +72,7 @@ def test_one_that_is_longer_than_a_server_makes_is_refused(whole: Whole) -> None
     small = Dispatcher(tools=replace(whole.tools, most_report_bytes=100))
     caller = local_caller(TENANT, at=whole.clock.now())
     request = MakeReport(from_at=render_instant(start), to=render_instant(end))
-    with pytest.raises(ReportSizeError) as caught:
+    with raises(LedgerFlowError.report_size) as caught:
         small(BY_NAME["report.make"], caller, request)
     assert status_of(caught.value) == 413
 

@@ -68,6 +68,7 @@ def _walk_truth(walk: Walk) -> None:
     post("/states/{key}/compile", None, "operator", f"/states/{observed['truthkey']}/compile")
     get("/states")
     get("/states/{key}", "operator", f"/states/{observed['truthkey']}")
+    post("/states/{key}/answers", None, "amira", f"/states/{observed['truthkey']}/answers")
     get("/states/{key}/versions", "operator", f"/states/{observed['truthkey']}/versions")
     get("/states/{key}/claims", "operator", f"/states/{observed['truthkey']}/claims")
     whole.post(f"{PREFIX}/checkpoints", None, "operator")
@@ -132,6 +133,7 @@ def _walk_verdicts(walk: Walk) -> None:
     whole.post(f"{PREFIX}/telemetry", whole.record("t-unknown", subject="boiler"), "sensor")
     get("/coverage")
     get("/agreement")
+    get("/health")
     get("/sovereignty")
     active = get("/graphs/active")
     get("/graphs")
@@ -206,6 +208,37 @@ def _walk_permits(walk: Walk) -> None:
     get("/permits", "walker")
 
 
+def _walk_mandates(walk: Walk) -> None:
+    """Proposed by the agent, signed on the desk, used once, revoked."""
+    whole, get, post = walk.whole, walk.get, walk.post
+    call = {"tool": "purge", "arguments": {"id": 41}, "audience": "ai:walker"}
+    terms = {
+        "agent": "ai:walker",
+        "tool": "purge",
+        "audience": "ai:walker",
+        "tier": "DELETE",
+        "purpose": "old records",
+        "count": 5,
+        "expires_at": whole.later(hours=1),
+        "limits": [{"argument": "id", "minimum": "1", "maximum": "100"}],
+    }
+    assert walk.send("POST", "/mandates/preview", "walker", "/mandates/preview", terms)["allowed"] == 0
+    made = post("/mandates", terms, "walker")
+    signature = {"choice": "sign", "seen": made["shown_hash"], "reason": "few and old"}
+    signed = whole.post(f"{PREFIX}/tickets/{made['ticket_id']}/answers", signature, "otto")
+    assert signed.status_code == 201, signed.text
+    text = json.dumps(call, sort_keys=True, separators=(",", ":"))
+    bundle = whole.bundle(_NUMBER + 3, RiskTier.DELETE, "ai:walker")
+    bundle["bundle"]["claims"][0]["claim_type"] = "DECISION"
+    gated = whole.post(f"{PREFIX}/claims", {**bundle, "tool_arguments": [text]}, "walker").json()
+    assert gated["decision"] == "PUBLISH", gated
+    name = made["mandate_id"]
+    assert get("/mandates/{mandate_id}", "walker", f"/mandates/{name}")["used_count"] == 1
+    get("/mandates", "walker")
+    get("/mandates/{mandate_id}/uses", "walker", f"/mandates/{name}/uses")
+    post("/mandates/{mandate_id}/revoke", {"reason": "not needed"}, "walker", f"/mandates/{name}/revoke")
+
+
 def _walk_desk(walk: Walk) -> None:
     """One ticket, worked on by one person until they take their answer back."""
     ticket = walk.whole.desk.ticket(eligible_roles=("reviewer",), about=f"desk:{_NUMBER}")
@@ -257,6 +290,9 @@ def _walk_answers(walk: Walk) -> None:
     get("/pairs")
     get("/pairs/queue")
     get("/pairs/measure")
+    post("/pairs/train", {"size": 1}, "operator")
+    get("/pramana-state")
+    get("/pramana-trust/{user_id}", "amira", "/pramana-trust/user:amira")
 
 
 def _walk_rules(walk: Walk) -> None:
@@ -315,6 +351,7 @@ def _walk_node(walk: Walk) -> None:
     heir = walk.told[f"POST {PREFIX}/keys/{{prefix}}/rotate"]["prefix"]
     post("/keys/{prefix}/revoke", {"reason": "its holder left"}, "ada", f"/keys/{heir}/revoke")
     get("/whoami")
+    get("/why", "operator", "/why?action=key.revoke")
     get("/principals/{principal_id}/tiers", "operator", "/principals/service:nobody/tiers")
     post("/principals/{principal_id}/erase", {"reason": "asked to"}, "ada", "/principals/service:nobody/erase")
     public = {"public_key": "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"}
@@ -417,6 +454,7 @@ def test_every_route_is_walked_and_its_answer_is_the_example_in_the_description(
         _walk_verdicts,
         _walk_claims,
         _walk_permits,
+        _walk_mandates,
         _walk_desk,
         _walk_answers,
         _walk_rules,

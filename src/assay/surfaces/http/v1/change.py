@@ -18,7 +18,7 @@ from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
 from assay.operations.problem import PROBLEM_TYPE, problem_of
 from assay.surfaces.http.desk import Desk
-from assay.surfaces.http.errors import RequestKeyError
+from assay.surfaces.http.errors import HttpError
 from assay.surfaces.http.v1.one import JSON
 
 _KEY_HEADER = "idempotency-key"
@@ -73,13 +73,15 @@ def find_key(request: Request[Any, Any, Any]) -> str | None:
         return None
     # Of two, whoever sends it again may send the other one.
     if len(given) > 1:
-        raise RequestKeyError(f"expected `Idempotency-Key` once, got it {len(given)} times")
+        raise HttpError.idempotency_key(f"expected `Idempotency-Key` once, got it {len(given)} times")
     # The header's own format quotes it; most who send one do not.
     key = given[0]
     if len(key) > 1 and key[0] == key[-1] == '"':
         key = key[1:-1]
     if _KEY.fullmatch(key) is None:
-        raise RequestKeyError(f"expected 1 to 255 visible ASCII characters in `Idempotency-Key`, got `{key[:80]}`")
+        raise HttpError.idempotency_key(
+            f"expected 1 to 255 visible ASCII characters in `Idempotency-Key`, got `{key[:80]}`"
+        )
     return key
 
 

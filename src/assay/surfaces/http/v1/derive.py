@@ -25,6 +25,7 @@ from assay.surfaces.http.body import parse_body, read_body, read_long_body
 from assay.surfaces.http.describe import described, operation, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.errors import MediaTypeError
+from assay.surfaces.http.guard import traced
 from assay.surfaces.http.proof import anonymous
 from assay.surfaces.http.query import parse_query_of
 from assay.surfaces.http.v1.change import find_key
@@ -129,7 +130,7 @@ def _litestar_path(one: Operation) -> str:
 
 
 async def _answer(one: Operation, request: Request[Any, Any, Any], desk: Desk) -> Response[Any]:
-    caller: Caller = anonymous(request, desk) if one.is_open else request.scope["user"]
+    caller: Caller = traced(desk, request, anonymous(request, desk)) if one.is_open else request.scope["user"]
     key = find_key(request) if one.writes else None
     asked = await _read(one, request, desk)
     outcome = await desk.perform(one, caller, asked, key)

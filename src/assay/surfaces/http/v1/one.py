@@ -11,7 +11,8 @@ from litestar.response import Response, Stream
 from msgspec import Struct
 
 from assay.flows.csv_text import CSV, render_rows
-from assay.flows.request import Content, PreconditionError, encode_result, etag_of
+from assay.flows.errors import FlowError
+from assay.flows.request import Content, encode_result, etag_of
 from assay.surfaces.credential import VARY
 
 JSON = "application/json"
@@ -99,7 +100,7 @@ def require_match(request: Request[Any, Any, Any], current: str) -> None:
     """`If-Match`, where it is given, must name the thing as it is now."""
     given = _tags(request, "if-match")
     if given and not {"*", current} & set(given):
-        raise PreconditionError(f"expected it as it is now, {current}, got `If-Match: {', '.join(given)[:80]}`")
+        raise FlowError.precondition(f"expected it as it is now, {current}, got `If-Match: {', '.join(given)[:80]}`")
 
 
 def holds_already(request: Request[Any, Any, Any], tag: str) -> bool:

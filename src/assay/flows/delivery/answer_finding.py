@@ -1,23 +1,28 @@
-"""The one way of every output, whichever room reasons: nothing is delivered that did not go all of it.
+"""Answers about what a room finds: a record is judged or a key compiled, and the result is delivered as an answer.
 
-authorise -> reason (a record is judged, a key compiled) -> gate -> mark -> record -> deliver
-The room that reasons records what it found in its own right; what is delivered is an answer about that.
+may query -> evaluate or compile -> ask: gate, mark, record, deliver
+The room records what it found in its own right; the answer is a second entry about it.
 """
 
 from msgspec import Struct
 
 from assay.flows.delivery.deliver_answer import AnsweredQuestion, AskQuestion, ask, require_query
-from assay.flows.identity.authenticate import authenticate
+from assay.flows.request import Request
 from assay.flows.tools import Tools
-from assay.flows.truth.compile_truth import CompiledTruth, compile_truth
+from assay.flows.truth.compile_all import CompiledState, compiled_state
+from assay.flows.truth.compile_truth import compile_truth
+from assay.flows.truth.states import KeyName
 from assay.flows.verdicts.evaluate import EvaluateRecord, evaluate
 from assay.flows.verdicts.read_verdicts import Decided
 from assay.identity.caller import Caller
-from assay.kernel.instant import Instant
 
 # The kinds of question that an intake is answered as: built in, and an operator may register them with rules.
 VERDICT_QUERY = "verdict"
 TRUTH_QUERY = "truth"
+
+
+class AnswerKey(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    key: KeyName
 
 
 class Handled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -28,7 +33,7 @@ class Handled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     delivered: AnsweredQuestion
     decided: Decided | None = None
-    compiled: CompiledTruth | None = None
+    compiled: CompiledState | None = None
 
 
 def answer_record(tools: Tools, caller: Caller, request: EvaluateRecord) -> Handled:
@@ -44,17 +49,10 @@ def answer_record(tools: Tools, caller: Caller, request: EvaluateRecord) -> Hand
     return Handled(delivered=delivered, decided=None if delivered.body.withheld else decided)
 
 
-def handle_key(tools: Tools, truthkey: str, *, credential: str, at: Instant) -> Handled:
-    """A truth key: its state as it is compiled now, and the answer about it."""
-    caller = _authorised(tools, credential, at)
-    compiled = compile_truth(tools, caller.tenant_id, truthkey, at=at)
-    question = {"truthkey": truthkey}
-    delivered = ask(tools, caller, AskQuestion(query_type=TRUTH_QUERY, question=question)).value
-    return Handled(delivered=delivered, compiled=None if delivered.body.withheld else compiled)
-
-
-def _authorised(tools: Tools, credential: str, at: Instant) -> Caller:
-    """Authenticate; a caller who may not be given the answer does not start the reasoning either."""
-    caller = authenticate(tools, credential, at=at)
+def answer_key(tools: Tools, caller: Caller, request: AnswerKey) -> Handled:
+    """Compile a key, and deliver its state as an answer: gated, marked, recorded."""
     require_query(caller.principal)
-    return caller
+    compiled = compile_truth(tools, caller.tenant_id, request.key, at=caller.at)
+    question = {"truthkey": request.key}
+    delivered = ask(tools, caller, AskQuestion(query_type=TRUTH_QUERY, question=question)).value
+    return Handled(delivered=delivered, compiled=None if delivered.body.withheld else compiled_state(compiled))
