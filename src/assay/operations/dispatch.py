@@ -220,7 +220,8 @@ def _same_document(content: bytes) -> bytes:
     """A document as every door spells it: a tool takes an object, where other doors take its text."""
     try:
         return msgspec.json.encode(msgspec.json.decode(content), order="sorted")
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        # The flow refuses such a document with its own code.
         return content
 
 
