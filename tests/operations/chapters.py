@@ -102,6 +102,9 @@ def _claims(play: Played) -> None:
     play.do("ai:cleaner", "claims.resume", bundle_hash=waiting.bundle_hash)
     bundle = json.dumps({"id": "x"}).encode()
     play.do("ai:clerk", "claims.gate.bulk", bundles=bundle)
+    play.do(_WORKER, "sample.plan", rates={"READ_ONLY": 1.0}, known_answers=0.5)
+    play.do(_WORKER, "output.label", bundle_hash=waiting.bundle_hash, label="wrong", reason="seen on site")
+    play.do(_WORKER, "thresholds.certify", cases=[{"uncertainty": n / 100, "wrong": False} for n in range(100)])
 
 
 def mandate_terms(play: Played) -> dict[str, Any]:
@@ -189,6 +192,9 @@ def _named(play: Played) -> dict[str, dict[str, Any]]:
     state = play.do(READER, "state.document", **key).body
     choice = {**ticket, "choice": "approve", "seen": last["ticket.open"].shown_hash}
     dam = {"key": last["question.show"].truthkey}
+    plan = {"plan_id": last["sample.plan"].plan.id}
+    # The next plan reveals the seed of this one.
+    play.do(_WORKER, "sample.plan", rates={})
     return {
         "access.explain": {"action": "key.revoke"},
         "principal.show": {"principal_id": "ai:planner"},
@@ -221,6 +227,7 @@ def _named(play: Played) -> dict[str, dict[str, Any]]:
         "graph.impact": {"document": find_shipped("graphs/energy.json").read_bytes()},
         "model.show": {"weights": last["model.add"].manifest.weight_hash},
         "claims.show": bundle,
+        "sample.check": plan,
         "claims.try": {"bundle": bundle_of(play)},
         "evidence.show": {"evidence_hash": last["evidence.attach"].evidence_hash},
         "evidence.content": {"evidence_hash": last["evidence.attach"].evidence_hash},

@@ -51,6 +51,7 @@ class FindingCode(StrEnum):
     APPROVER_ABSENT = "approver_absent"
     APPROVAL_REJECTED = "approval_rejected"
     APPROVAL_EXPIRED = "approval_expired"
+    KNOWN_WRONG = "known_wrong"
     # of the chain itself
     NOT_SHOWABLE = "not_showable"
     INVALID = "invalid"

@@ -3,7 +3,7 @@
 bundle -> `claims.received` -> decisions, each with a bundle for every gate that was asked -> `claims.decided`
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -11,11 +11,12 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from assay.claims.approve import Approval
-from assay.claims.bundle import ClaimBundle, bundle_hash, render_bundle
+from assay.claims.bundle import ClaimBundle, UncertaintyMethod, bundle_hash, render_bundle
 from assay.claims.decide import Outcome
 from assay.claims.estimate.estimate import Estimate
 from assay.claims.gate import GateAnswer, Resumption
 from assay.claims.guardian import ThreatReport
+from assay.claims.oversight.sample import SamplePlan
 from assay.claims.passage import Passage
 from assay.claims.problem import ClaimProblem
 from assay.claims.risk import highest_tier
@@ -159,6 +160,72 @@ class GatePolicyReleased(Struct, frozen=True, kw_only=True, forbid_unknown_field
     released_by: PrincipalId
 
 
+class SamplePlanned(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `claims.sample_plan` entry: the plan in force, signed. `revealed` is the seed of the one before."""
+
+    plan: SamplePlan
+    key_id: KeyId
+    signature: str
+    planned_by: PrincipalId
+    revealed: str | UnsetType = UNSET
+
+
+class SampledTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    bundle_hash: Digest
+    ticket_id: TicketId
+
+
+class OutputsSampled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `claims.sampled` entry: the tickets for what was published in the entries `first` to `last`.
+
+    Tickets with a known answer are among them; which ones, only the seed tells.
+    """
+
+    plan_id: str
+    first: int
+    last: int
+    tickets: tuple[SampledTicket, ...]
+
+
+class OutputLabelled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `claims.labelled` entry: a person knows whether the bundle is right."""
+
+    bundle_hash: Digest
+    is_right: bool
+    reason: str
+    labelled_by: PrincipalId
+
+
+class ThresholdsCertified(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `claims.certified` entry: cases that the threshold in force was shown to hold on.
+
+    `scores` are those of the cases, or every n-th of them where there are many.
+    """
+
+    policy_hash: Digest
+    method: UncertaintyMethod
+    defer_above: float
+    explain_above: float
+    alpha: float
+    delta: float
+    cases: int
+    scores: tuple[float, ...]
+    certified_by: PrincipalId
+
+
+class ScoresShifted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `claims.shifted` entry: scores stopped to be exchangeable with those of the certificate.
+
+    `certificate` is the entry of that; `restored` the policy that was put in force for it, where it is another.
+    """
+
+    certificate: int
+    scores: int
+    wealth: float
+    ticket_id: TicketId
+    restored: Digest | UnsetType = UNSET
+
+
 def received_row(
     bundle: ClaimBundle,
     context: BundleContext,
@@ -236,6 +303,26 @@ def policy_entry(tenant_id: TenantId, policy: ReleasedClaimsPolicy) -> Draft:
     )
     news: dict[str, JsonValue] = {"policy_id": policy.policy_id, "version": policy.version}
     return _entry(tenant_id, EntryKind.CLAIMS_POLICY, body, policy.policy_id, news, at=policy.released_at)
+
+
+def oversight_entry(
+    tenant_id: TenantId,
+    body: SamplePlanned | OutputsSampled | OutputLabelled | ThresholdsCertified | ScoresShifted,
+    *,
+    at: Instant,
+) -> Draft:
+    """The entry of each step of oversight; the ledger alone holds them, and no table."""
+    kind, subject = _OVERSIGHT[type(body)](body)
+    return _entry(tenant_id, kind, body, subject, {"about": subject}, at=at)
+
+
+_OVERSIGHT: dict[type, Callable[[Any], tuple[EntryKind, str]]] = {
+    SamplePlanned: lambda body: (EntryKind.CLAIMS_SAMPLE_PLAN, body.plan.id),
+    OutputsSampled: lambda body: (EntryKind.CLAIMS_SAMPLED, body.plan_id),
+    OutputLabelled: lambda body: (EntryKind.CLAIMS_LABELLED, body.bundle_hash),
+    ThresholdsCertified: lambda body: (EntryKind.CLAIMS_CERTIFIED, body.policy_hash),
+    ScoresShifted: lambda body: (EntryKind.CLAIMS_SHIFTED, body.ticket_id),
+}
 
 
 def bounded_outcome(outcome: Outcome) -> tuple[Outcome, int]:

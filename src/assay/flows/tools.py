@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from assay.claims.guardian import BuiltInGuardian, Guardian
+from assay.claims.oversight.exchange import KeptWatches
 from assay.flows.delivery.delivery_settings import DeliverySettings
 from assay.flows.identity.oidc_settings import OidcSettings
 from assay.flows.ledger.tile_shelf import TileShelf
@@ -102,6 +103,7 @@ class Tools:
     graphs: GraphShelf = field(default_factory=GraphShelf)
     subjects: SubjectLocks = field(default_factory=SubjectLocks)
     tiles: TileShelf = field(default_factory=TileShelf)
+    watches: KeptWatches = field(default_factory=KeptWatches)
     clock_skew: timedelta = timedelta(minutes=5)
     reporter_skew: timedelta = timedelta(minutes=5)
     folds: FoldShelf = field(default_factory=FoldShelf)

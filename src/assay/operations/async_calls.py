@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from assay.delivery.state import PramanaState
     from assay.delivery.suggestion import HeldOut
     from assay.delivery.webhook import Webhook
+    from assay.facts.claims import OutputLabelled, ThresholdsCertified
     from assay.flows.claims.backtest_claims import BacktestResult
     from assay.flows.claims.calibrate import (
         AnswerCase,
@@ -40,8 +41,9 @@ if TYPE_CHECKING:
     )
     from assay.flows.claims.decide_claims import GatedClaims
     from assay.flows.claims.evidence import AttachedEvidence, EvidenceView, QuoteChecked
-    from assay.flows.claims.oversight import Oversight
+    from assay.flows.claims.oversight import LabelledOutputs, Oversight
     from assay.flows.claims.policies import ApproversView, GatePolicyView, PolicyCheck, PolicyRelease, TriedBundle
+    from assay.flows.claims.sampling import SampleChecked, SampleStanding
     from assay.flows.claims.show_claims import ClaimsView, ListedClaims
     from assay.flows.delivery.answer_finding import Handled
     from assay.flows.delivery.answers import AnswerDetail, AnswerLine
@@ -1507,6 +1509,51 @@ class AsyncCalls:
     async def oversight(self, *, since: str | None = None, rules: OversightRules | UnsetType = UNSET) -> Oversight:
         """Measure how reviewers answer about claims, each figure with an interval."""
         result: Oversight = await self._perform("oversight.measure", drop_absent(since=since, rules=rules))
+        return result
+
+    async def plan_sample(
+        self, *, rates: Mapping[str, Any] | UnsetType = UNSET, known_answers: float = 0.0
+    ) -> SampleStanding:
+        """Put a plan for blind review into force, in an operator's own session; the plan before it ends."""
+        result: SampleStanding = await self._perform(
+            "sample.plan", drop_absent(rates=rates, known_answers=known_answers)
+        )
+        return result
+
+    async def sample_plan(self) -> SampleStanding:
+        """Show the plan for blind review that is in force: its rates, and how many tickets it opened."""
+        result: SampleStanding = await self._perform("sample.show", drop_absent())
+        return result
+
+    async def check_sample(self, plan_id: str) -> SampleChecked:
+        """Draw the sample of an ended plan again with its revealed seed, and compare it with the tickets on record."""
+        result: SampleChecked = await self._perform("sample.check", drop_absent(plan_id=plan_id))
+        return result
+
+    async def label_output(self, bundle_hash: str, label: str, *, reason: str) -> OutputLabelled:
+        """Record whether a bundle is right, as somebody found out by other means; it then serves as a known answer."""
+        result: OutputLabelled = await self._perform(
+            "output.label", drop_absent(bundle_hash=bundle_hash, label=label, reason=reason)
+        )
+        return result
+
+    async def labels(self, *, method: UncertaintyMethod | str = "semantic_entropy") -> LabelledOutputs:
+        """List outputs whose answer is known as cases for `claims calibrate`: uncertainty, and whether it was wrong."""
+        result: LabelledOutputs = await self._perform("labels.list", drop_absent(method=method))
+        return result
+
+    async def certify_thresholds(
+        self,
+        cases: Sequence[LabelledCase],
+        *,
+        alpha: float = 0.1,
+        delta: float = 0.1,
+        method: UncertaintyMethod | str = "semantic_entropy",
+    ) -> ThresholdsCertified:
+        """Record that the threshold in force holds on known cases; scores to come are compared with theirs."""
+        result: ThresholdsCertified = await self._perform(
+            "thresholds.certify", drop_absent(cases=cases, alpha=alpha, delta=delta, method=method)
+        )
         return result
 
     async def issue_permit(self, bundle_hash: str, *, seconds: int = 300) -> SignedPermit:

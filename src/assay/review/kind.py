@@ -26,6 +26,8 @@ class TicketKind(StrEnum):
     RULE_PROPOSAL = "rule_proposal"  # a corrected rule waits for a second person (PRAMANA 10.1, category C)
     POWER_CHANGE = "power_change"  # more power for somebody waits for a second administrator
     MANDATE = "mandate"  # a standing approval for a bounded class of calls waits for its signatures
+    SAMPLE = "sample"  # a published output is reviewed blindly, whether it was right
+    SHIFT = "shift"  # scores no longer come from where the thresholds of the gates were fitted
 
 
 class OnExpiry(StrEnum):
@@ -167,6 +169,21 @@ KIND_RULES: Mapping[TicketKind, KindRule] = MappingProxyType(
             rejecting=("reject",),
             veto=True,
             expiries=(OnExpiry.DENY,),
+            undoable=True,
+        ),
+        # What was published stays so: the answer measures outputs, thresholds and reviewers.
+        TicketKind.SAMPLE: KindRule(
+            choices=("right", "wrong"),
+            rejecting=("wrong",),
+            veto=True,
+            expiries=(OnExpiry.STAY_OPEN,),
+            undoable=True,
+        ),
+        TicketKind.SHIFT: KindRule(
+            choices=("recalibrate", "dismiss"),
+            rejecting=("dismiss",),
+            veto=True,
+            expiries=(OnExpiry.STAY_OPEN,),
             undoable=True,
         ),
         # Until somebody accepts, nobody stands by the rule; no time-out does it for them.

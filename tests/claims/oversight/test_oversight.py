@@ -1,14 +1,13 @@
 """Measured oversight, in simulation: who does not look is reported, who is slow is not, and shifts are seen."""
 
-import json
 from collections.abc import Iterator
+from itertools import product
 from random import Random
 
-import msgspec
 import pytest
 
 from assay.claims.errors import ClaimsError
-from assay.claims.oversight.exchange import ALARM_WEALTH, ExchangeWatch, watch_scores
+from assay.claims.oversight.exchange import ALARM_WEALTH, ExchangeWatch
 from assay.claims.oversight.reviewers import (
     AlarmKind,
     ReviewedTicket,
@@ -24,10 +23,8 @@ from assay.claims.oversight.sample import (
     is_drawn,
     is_known_answer,
     plan_message,
-    render_labels,
     verify_sample,
 )
-from assay.flows.claims.calibrate import LabelledCase, parse_lines
 from assay.identity.risk import RiskTier
 from assay.kernel.digest import digest_of
 from tests.raising import raises
@@ -50,7 +47,8 @@ def _stream(reviewer: str, chance: Random, tickets: int = 200) -> Iterator[Revie
         known = chance.random() < 0.25
         agent, right = chance.choice(_AGENTS), chance.random() < 0.9
         if known:
-            agent, right = next_known_answer(given, _AGENTS)
+            known_ones = [(one.agent, one.should_approve) for one in given if one.should_approve is not None]
+            agent, right = next_known_answer(known_ones, product(_AGENTS, (True, False)))
         words = chance.randrange(80, 400)
         looks = not (reviewer == "lazy" or (reviewer == "colluding" and agent == "ai:a"))
         # A careful person errs in one ticket of ten.
@@ -159,14 +157,15 @@ def test_a_plan_says_shares_and_is_signed_whole() -> None:
     assert plan_message(_plan()) != plan_message(_plan(known_answers=0.3))
 
 
-def test_blind_answers_become_lines_that_calibrate_reads() -> None:
-    lines = render_labels([(0.2, True), (0.7, False)])
-    assert [json.loads(line) for line in lines.splitlines()][1] == {"uncertainty": 0.7, "wrong": True}
-    assert [one.wrong for one in msgspec.convert(parse_lines(lines), tuple[LabelledCase, ...])] == [False, True]
-
-
 def _scores(chance: Random, number: int, shift: float = 0.0) -> list[tuple[float, float]]:
     return [(min(1.0, chance.betavariate(2.0, 5.0) + shift), chance.random()) for _ in range(number)]
+
+
+def _watched(certified: list[float], scores: list[tuple[float, float]]) -> ExchangeWatch:
+    watch = ExchangeWatch(certified)
+    for score, tie_break in scores:
+        watch.see(score, tie_break)
+    return watch
 
 
 def test_an_unshifted_stream_alarms_at_most_once_in_a_hundred() -> None:
@@ -176,7 +175,7 @@ def test_an_unshifted_stream_alarms_at_most_once_in_a_hundred() -> None:
     for seed in range(streams):
         chance = Random(seed)  # noqa: S311  a simulation
         certified = [score for score, _ in _scores(chance, 200)]
-        alarms += watch_scores(certified, _scores(chance, 1000)).alarm_at is not None
+        alarms += _watched(certified, _scores(chance, 1000)).alarm_at is not None
     assert alarms <= max(1, streams // 100)
 
 
@@ -185,7 +184,7 @@ def test_a_shifted_stream_is_detected(shift: float) -> None:
     for seed in range(20):
         chance = Random(seed)  # noqa: S311  a simulation
         certified = [score for score, _ in _scores(chance, 300)]
-        found = watch_scores(certified, [*_scores(chance, 200), *_scores(chance, 500, shift)])
+        found = _watched(certified, [*_scores(chance, 200), *_scores(chance, 500, shift)])
         assert found.alarm_at is not None
         assert found.alarm_at > 200
         assert found.highest >= ALARM_WEALTH

@@ -6,10 +6,8 @@ watches. The random tie-breaks are given, so that a stream can be replayed.
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from math import isfinite
-
-from msgspec import Struct
 
 from assay.claims.errors import ClaimsError
 
@@ -19,13 +17,17 @@ _JUMP = 0.01
 _BETS = (-1.0, 0.0, 1.0)
 
 
-class ExchangeFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`alarm_at` is the number of the new score (from 1) at which the wealth reached the line, if it did."""
+class KeptWatches:
+    """The watches of this process with how far each has read; one that is lost is made again from the ledger."""
 
-    scores: int
-    wealth: float
-    highest: float
-    alarm_at: int | None
+    def __init__(self) -> None:
+        self._kept: dict[object, tuple[ExchangeWatch, int]] = {}
+
+    def find(self, key: object) -> "tuple[ExchangeWatch, int] | None":
+        return self._kept.get(key)
+
+    def keep(self, key: object, watch: "ExchangeWatch", read: int) -> None:
+        self._kept[key] = (watch, read)
 
 
 class ExchangeWatch:
@@ -54,14 +56,6 @@ class ExchangeWatch:
         if self.alarm_at is None and self.wealth >= ALARM_WEALTH:
             self.alarm_at = self.scores
         return self.wealth
-
-
-def watch_scores(certified: Sequence[float], scores: Iterable[tuple[float, float]]) -> ExchangeFinding:
-    """The whole stream at once: each score with its tie-break."""
-    watch = ExchangeWatch(certified)
-    for score, tie_break in scores:
-        watch.see(score, tie_break)
-    return ExchangeFinding(scores=watch.scores, wealth=watch.wealth, highest=watch.highest, alarm_at=watch.alarm_at)
 
 
 def _p_value(seen: list[float], score: float, tie_break: float) -> float:

@@ -98,14 +98,13 @@ def review_figures(tickets: Sequence[ReviewedTicket], rules: OversightRules = _R
     )
 
 
-def next_known_answer(tickets: Iterable[ReviewedTicket], agents: Sequence[str]) -> tuple[str, bool]:
-    """Whose ticket with a known answer a reviewer gets next, and whether it should be approved: the rarest so far.
+def next_known_answer(asked: Iterable[tuple[str, bool]], held: Iterable[tuple[str, bool]]) -> tuple[str, bool]:
+    """Choose the agent and label of the next ticket with a known answer: of those `held`, the one asked for least.
 
-    So every agent's wrong tickets come up as often, and who helps one agent is found as soon as who helps all.
+    So every agent's wrong tickets come up as often, and help for one agent is found as soon as help for all.
     """
-    seen = Counter((one.agent, one.should_approve) for one in tickets if one.should_approve is not None)
-    choices = [(agent, should) for should in (False, True) for agent in sorted(agents)]
-    return min(choices, key=lambda one: seen[one])
+    seen = Counter(asked)
+    return min(sorted(held, key=lambda one: (one[1], one[0])), key=lambda one: seen[one])
 
 
 def cohen_kappa(pairs: Sequence[tuple[bool, bool]]) -> Interval | None:

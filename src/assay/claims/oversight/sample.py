@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from assay.claims.errors import ClaimsError
 from assay.identity.risk import RiskTier
-from assay.kernel.canonical import canonical_digest, canonical_json
+from assay.kernel.canonical import canonical_digest
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.signature import SignedKind, signing_message
 
@@ -75,13 +75,6 @@ def verify_sample(plan: SamplePlan, seed: bytes, outputs: Iterable[DrawnOutput])
         raise ClaimsError.sample(
             f"expected the sample that the seed draws, got another for {len(wrong)}, first `{wrong[0]}`"
         )
-
-
-def render_labels(reviewed: Iterable[tuple[float, bool]]) -> str:
-    """Blind answers as lines for `assay claims calibrate`: the uncertainty of an output, and whether it was wrong."""
-    return "".join(
-        canonical_json({"uncertainty": uncertainty, "wrong": not approved}) + "\n" for uncertainty, approved in reviewed
-    )
 
 
 def _share(seed: bytes, purpose: str, name: str) -> float:

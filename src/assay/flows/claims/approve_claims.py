@@ -5,19 +5,12 @@ An approval changes nothing by itself: the chain is run again over the bundle th
 """
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from assay.claims.bundle import ClaimBundle, Decision, GateName
-from assay.claims.decide import run_gates
-from assay.claims.finding import Finding, FindingCode
-from assay.claims.gate import Gate, GateAnswer, GateFacts
-from assay.claims.parse_bundle import parse_bundle
-from assay.claims.policy import ClaimsPolicy, Mode
+from assay.claims.finding import FindingCode
 from assay.flows.claims.claims_facts import active_policy, asked_of
 from assay.flows.claims.claims_ticket import bundle_about
-from assay.flows.claims.decide_claims import FINAL, GatedClaims, decide_claims, record_decision
+from assay.flows.claims.decide_claims import GatedClaims, decide_claims, refuse_bundle
 from assay.flows.claims.show_claims import keep_back
-from assay.flows.errors import NotFoundError
 from assay.flows.errors.claims import ClaimsFlowError
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
@@ -78,18 +71,9 @@ def settle_claims(
     wanted = bundle_about(ticket)
     if wanted is None or not settlement.denied:
         return
-    row = unit.claims.find_bundle(ticket.tenant_id, wanted)
-    if row is None:
-        raise NotFoundError(f"tenant `{ticket.tenant_id}` has no bundle `{wanted}`")
-    decisions = asked_of(unit, ticket.tenant_id, wanted)
-    if decisions and decisions[-1].outcome.decision in FINAL:
-        return
-    # Whatever the policy says by now: what people denied is not waved through.
-    policy = replace(active_policy(unit, ticket.tenant_id), mode=Mode.ENFORCE)
-    facts = GateFacts(now=at, submitter=row.submitted_by, risk_ceiling=None)
-    bundle = parse_bundle(row.text)
-    outcome = run_gates(bundle, ((GateName.HUMAN_APPROVAL, _denied_by(settlement)),), facts, policy)
-    record_decision(unit, ticket.tenant_id, bundle, outcome, position=len(decisions) + 1)
+    is_late = settlement.state is SettlementState.EXPIRED
+    code = FindingCode.APPROVAL_EXPIRED if is_late else FindingCode.APPROVAL_REJECTED
+    refuse_bundle(unit, ticket.tenant_id, wanted, code, settlement.reason, at=at)
 
 
 def _require_named(unit: Unit, ticket: Ticket, answer: Answer, wanted: Digest) -> None:
@@ -110,20 +94,3 @@ def _require_four_eyes(unit: Unit, ticket: Ticket, answer: Answer, wanted: Diges
                 raise ClaimsFlowError.approver_refused(
                     f"`{answer.by}` has answered as {one.role}, expected another person"
                 )
-
-
-def _denied_by(settlement: Settlement) -> Gate:
-    is_late = settlement.state is SettlementState.EXPIRED
-    code = FindingCode.APPROVAL_EXPIRED if is_late else FindingCode.APPROVAL_REJECTED
-    found = Finding(code=code, message=settlement.reason, decision=Decision.REFUSE)
-
-    def denied(_bundle: ClaimBundle, _facts: GateFacts, _policy: ClaimsPolicy) -> GateAnswer:
-        return GateAnswer(
-            gate=GateName.HUMAN_APPROVAL,
-            passed=False,
-            decision=Decision.REFUSE,
-            reason=settlement.reason,
-            findings=(found,),
-        )
-
-    return denied

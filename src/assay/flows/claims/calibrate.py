@@ -125,7 +125,7 @@ def parse_lines(text: str) -> list[Any]:
 
 
 _Alpha = Annotated[float, Meta(gt=0.0, lt=1.0, description="How often the promise may fail.")]
-_LabelledCases = Annotated[
+LabelledCases = Annotated[
     tuple[LabelledCase, ...],
     Meta(
         min_length=1,
@@ -137,7 +137,7 @@ _LabelledCases = Annotated[
 
 
 class CalibratePolicy(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    cases: _LabelledCases
+    cases: LabelledCases
     alpha: Annotated[float, Meta(description="At most this share of the published wrong,")] = 0.1
     delta: Annotated[float, Meta(description="with confidence 1 - delta.")] = 0.1
     method: Annotated[UncertaintyMethod, Meta(description="The method that the uncertainties are of.")] = (
@@ -157,7 +157,7 @@ class CalibratePolicy(Request, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class PlotCalibration(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    cases: _LabelledCases
+    cases: LabelledCases
     kind: Annotated[PlotName, Meta(description="Which picture.")] = PlotName.ROC
 
 

@@ -12,7 +12,7 @@ from assay.claims.decide import Outcome
 from assay.claims.passage import Passage
 from assay.claims.policy import ApprovalNeed, ApprovalPolicy
 from assay.claims.risk import highest_tier
-from assay.facts.claims import CLAIMS_SERVICE
+from assay.facts.claims import CLAIMS_SERVICE, BundleContext
 from assay.flows.errors.claims import ClaimsFlowError
 from assay.flows.review.open_review import draft_ticket
 from assay.flows.review.shown_text import escape_unseen
@@ -29,6 +29,7 @@ from assay.review.kind import TicketKind
 from assay.review.ticket import LONGEST_SHOWN, Ticket, TicketDraft
 
 _ABOUT = "bundle:"
+_SAMPLE = "sample:"
 _TITLE = 300
 _SAID = 100
 # What the line that says who is asked may add to the rest.
@@ -49,6 +50,17 @@ def bundle_about(ticket: Ticket) -> Digest | None:
     if ticket.kind not in (TicketKind.APPROVAL, TicketKind.DEFERRAL) or ticket.opened_by != CLAIMS_SERVICE:
         return None
     return parse_digest((ticket.about or "").removeprefix(_ABOUT))
+
+
+def about_sample(wanted: Digest) -> str:
+    return f"{_SAMPLE}{wanted}"
+
+
+def sample_about(ticket: Ticket) -> Digest | None:
+    """The bundle that a blind review is about; None for every other ticket."""
+    if ticket.kind is not TicketKind.SAMPLE or ticket.opened_by != CLAIMS_SERVICE:
+        return None
+    return parse_digest((ticket.about or "").removeprefix(_SAMPLE))
 
 
 def approvers_of(unit: Unit, tenant_id: TenantId, name: str) -> tuple[str, ...]:
@@ -121,6 +133,34 @@ def draft_deferral(
     return draft_ticket(tools, tenant_id, draft, at=at)
 
 
+def draft_sample(
+    tools: Tools,
+    tenant_id: TenantId,
+    bundle: ClaimBundle,
+    context: BundleContext,
+    *,
+    requested_by: PrincipalId,
+    at: Instant,
+) -> Ticket:
+    """A blind review of a published bundle: what it claims and on what, without what gates and people decided."""
+    passages = context.passages or _NO_PASSAGES
+    heads = (
+        "Is what this bundle claims right? It was published; the answer changes nothing about it.",
+        "Some of these reviews are of outputs whose answer is known: that is how reviewing is measured.",
+    )
+    lines = (*heads, *_bundle_lines(bundle), *_argument_lines(context.tool_arguments), *_claims_lines(bundle, passages))
+    draft = TicketDraft(
+        kind=TicketKind.SAMPLE,
+        title=_title(f"is it right: {highest_tier(bundle)} by {bundle.origin_agent}", bundle),
+        shown=_cut("\n".join(lines)),
+        eligible_roles=(BuiltInRole.REVIEWER,),
+        opened_by=CLAIMS_SERVICE,
+        requested_by=requested_by,
+        about=about_sample(bundle_hash(bundle)),
+    )
+    return draft_ticket(tools, tenant_id, draft, at=at)
+
+
 def is_showable(
     bundle: ClaimBundle, arguments: tuple[str, ...], outcome: Outcome, passages: Passages = _NO_PASSAGES
 ) -> bool:
@@ -145,17 +185,29 @@ def _lines(
 ) -> Iterator[str]:
     number = len(bundle.claims)
     yield f"A bundle of {number} {'claim' if number == 1 else 'claims'} waits for {asked}."
-    yield f"bundle hash: {bundle_hash(bundle)}"
-    yield f"bundle: {_quoted(bundle.id)} of {render_instant(bundle.timestamp)}"
-    yield f"from: {_quoted(bundle.origin_agent)}"
-    yield f"highest tier: {highest_tier(bundle)}"
+    yield from _bundle_lines(bundle)
     yield f"so far: {outcome.decision}: {_quoted(outcome.reason)}"
     yield f"policy: {outcome.policy_hash}"
     yield from _found_lines(outcome)
     if arguments:
         yield f"tool arguments: {len(arguments)}, hash {outcome.arguments_hash}"
+    yield from _argument_lines(arguments)
+    yield from _claims_lines(bundle, passages)
+
+
+def _bundle_lines(bundle: ClaimBundle) -> Iterator[str]:
+    yield f"bundle hash: {bundle_hash(bundle)}"
+    yield f"bundle: {_quoted(bundle.id)} of {render_instant(bundle.timestamp)}"
+    yield f"from: {_quoted(bundle.origin_agent)}"
+    yield f"highest tier: {highest_tier(bundle)}"
+
+
+def _argument_lines(arguments: tuple[str, ...]) -> Iterator[str]:
     for place, argument in enumerate(arguments):
         yield f"  tool argument {place}: {_quoted(argument)}"
+
+
+def _claims_lines(bundle: ClaimBundle, passages: Passages) -> Iterator[str]:
     for claim in bundle.claims:
         yield from _claim_lines(claim, {one.place: one for one in passages.get(claim.id, ())})
 
@@ -183,6 +235,14 @@ def _claim_lines(claim: Claim, passages: Mapping[int, Passage]) -> Iterator[str]
         yield f"  evidence: {_quoted(pointer.source)}, {told}"
         if place in passages:
             yield f"    quoting: {_quoted(passages[place].quote)}"
+
+
+def _cut(text: str) -> str:
+    """As much as a ticket shows: nothing follows from a blind review, so a part of a very large bundle will do."""
+    whole = text.encode()
+    if len(whole) <= LONGEST_SHOWN:
+        return text
+    return f"{whole[: LONGEST_SHOWN - _ASKED].decode(errors='ignore')}\n… the rest is on the page of the bundle"
 
 
 def _quoted(text: str) -> str:

@@ -15,7 +15,8 @@ from assay.claims.errors import ClaimsError
 from assay.claims.finding import Finding, FindingCode
 from assay.claims.gate import Gate, GateAnswer, GateFacts, find_approvals, is_mandated, standard_gates
 from assay.claims.guardian import Guardian, Suspect, ThreatReport, worst_report
-from assay.claims.policy import ClaimsPolicy
+from assay.claims.parse_bundle import parse_bundle
+from assay.claims.policy import ClaimsPolicy, Mode
 from assay.facts.claims import (
     CLAIMS_SERVICE,
     AskedTicket,
@@ -25,8 +26,9 @@ from assay.facts.claims import (
     bounded_outcome,
     decision_entry,
 )
-from assay.flows.claims.claims_facts import Case, Recorded, load_case, load_standing
+from assay.flows.claims.claims_facts import Case, Recorded, active_policy, asked_of, load_case, load_standing
 from assay.flows.claims.claims_ticket import approvers_of, draft_approval, draft_deferral, is_showable
+from assay.flows.errors import NotFoundError
 from assay.flows.errors.claims import ClaimsFlowError
 from assay.flows.permits.cover import use_mandate
 from assay.flows.review.open_review import open_review_in
@@ -145,6 +147,30 @@ def record_decision(
     for _, ticket in tickets:
         open_review_in(unit, ticket)
     return row, body
+
+
+def refuse_bundle(
+    unit: Unit, tenant_id: TenantId, wanted: Digest, code: FindingCode, reason: str, *, at: Instant
+) -> None:
+    """Record a REFUSE of a bundle that waits, for what people said; one that was published or refused stays so.
+
+    The policy does not matter, not even AUDIT_ONLY: what people denied is not waved through.
+    """
+    row = unit.claims.find_bundle(tenant_id, wanted)
+    if row is None:
+        raise NotFoundError(f"tenant `{tenant_id}` has no bundle `{wanted}`")
+    decisions = asked_of(unit, tenant_id, wanted)
+    if decisions and decisions[-1].outcome.decision in FINAL:
+        return
+    finding = Finding(code=code, message=reason, decision=Decision.REFUSE)
+    answer = GateAnswer(
+        gate=GateName.HUMAN_APPROVAL, passed=False, decision=Decision.REFUSE, reason=reason, findings=(finding,)
+    )
+    policy = replace(active_policy(unit, tenant_id), mode=Mode.ENFORCE)
+    facts = GateFacts(now=at, submitter=row.submitted_by, risk_ceiling=None)
+    bundle = parse_bundle(row.text)
+    outcome = run_gates(bundle, ((GateName.HUMAN_APPROVAL, lambda *_given: answer),), facts, policy)
+    record_decision(unit, tenant_id, bundle, outcome, position=len(decisions) + 1)
 
 
 def _look(

@@ -26,6 +26,12 @@ class ClaimsFlowError(FlowError):
     approver_refused = Code(
         "claims.approver_refused", "An approval by this person would not count for this bundle, so it is not taken."
     )
+    not_blind = Code(
+        "claims.not_blind", "Somebody who judged or labelled an output before is asked to review it blindly."
+    )
+    not_certified = Code(
+        "claims.not_certified", "The threshold in force lets more pass than the cases show to be right.", Blame.INPUT
+    )
     evidence_erased = Code("claims.evidence_erased", "Content that was erased is not kept again.")
     evidence_size = Code(
         "claims.evidence_size", "Evidence is larger than is kept, or than is read for one bundle.", Blame.INPUT

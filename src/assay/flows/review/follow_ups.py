@@ -3,6 +3,7 @@
 from types import MappingProxyType
 
 from assay.flows.claims.approve_claims import require_approver, settle_claims
+from assay.flows.claims.sampling import require_blind
 from assay.flows.delivery.settle_rootcause import (
     read_conclusion,
     settle_certification,
@@ -50,6 +51,7 @@ ROOM_FOLLOW_UPS = FollowUps(
             TicketKind.PENALTY: refuse_own_penalty,
             TicketKind.POWER_CHANGE: refuse_own_power,
             TicketKind.ROOT_CAUSE: read_conclusion,
+            TicketKind.SAMPLE: require_blind,
             TicketKind.TIER_CHANGE: refuse_own_tier,
             TicketKind.VALIDATION: record_vote,
         }

@@ -5,6 +5,8 @@ held answers whose time has come -> tickets whose time is up -> those still open
 
 from msgspec import Struct
 
+from assay.flows.claims.sampling import open_samples
+from assay.flows.claims.watch_scores import watch_scores
 from assay.flows.identity.authenticate import confirm
 from assay.flows.known import get_ticket
 from assay.flows.request import Done, Request
@@ -41,19 +43,24 @@ class Stuck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Sweep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one sweep settled, and what it could not; which held answers count now or lapsed, and who was told."""
+    """What one sweep settled, and what it could not; which held answers count now or lapsed, and who was told.
+
+    `opened` are tickets of oversight: blind reviews, and alarms of the watched scores. `problem` is why there are none.
+    """
 
     settled: tuple[Settlement, ...]
     stuck: tuple[Stuck, ...]
     effects: tuple[Effect, ...] = ()
     escalated: tuple[Escalation, ...] = ()
+    opened: tuple[TicketId, ...] = ()
+    problem: str | None = None
 
 
 def settle_tickets(tools: Tools, caller: Caller, request: SettleTickets) -> Done[Sweep]:  # noqa: ARG001 - as every flow
     """Settle every ticket that is due, as its kind says: an approval that nobody gave is denied.
 
-    Held answers that are due take effect first, and tickets that are nearly due are escalated. A running server does
-    all of it by itself.
+    Held answers that are due take effect first, tickets that are nearly due are escalated, and those of oversight are
+    opened. A running server does all of it by itself.
     """
     tools.database.read(lambda unit: confirm(unit, caller))
     return Done(value=settle_reviews(tools, caller.tenant_id, at=caller.at, follow_ups=ROOM_FOLLOW_UPS), is_new=False)
@@ -78,7 +85,27 @@ def settle_reviews(tools: Tools, tenant_id: TenantId, *, at: Instant, follow_ups
         if settlement is not None:
             settled.append(settlement)
     escalated = escalate_reviews(tools, tenant_id, at=at)
-    return Sweep(settled=tuple(settled), stuck=tuple(stuck), effects=effects, escalated=escalated)
+    opened, problem = _oversee(tools, tenant_id, at)
+    return Sweep(
+        settled=tuple(settled),
+        stuck=tuple(stuck),
+        effects=effects,
+        escalated=escalated,
+        opened=opened,
+        problem=problem,
+    )
+
+
+def _oversee(tools: Tools, tenant_id: TenantId, at: Instant) -> tuple[tuple[TicketId, ...], str | None]:
+    """Open the tickets of oversight; what hinders that hinders nothing else."""
+    try:
+        alarm = watch_scores(tools, tenant_id, at=at)
+        opened = open_samples(tools, tenant_id, at=at)
+    except Error as error:
+        if error.blame is Blame.OURS and not isinstance(error, DamagedRecordError):
+            raise
+        return (), f"{error.code}: {error}"
+    return (*opened, *(() if alarm is None else (alarm,))), None
 
 
 def _find_due(unit: Unit, tenant_id: TenantId, at: Instant) -> tuple[list[Ticket], list[Stuck]]:

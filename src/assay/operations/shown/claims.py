@@ -16,9 +16,11 @@ from assay.flows.claims.backtest_claims import BacktestResult
 from assay.flows.claims.calibrate import Calibrated, ConformalSets
 from assay.flows.claims.decide_claims import GatedClaims
 from assay.flows.claims.evidence import AttachedEvidence, QuoteChecked
-from assay.flows.claims.oversight import Oversight
+from assay.flows.claims.oversight import LabelledOutputs, Oversight
 from assay.flows.claims.policies import ApproversView, GatePolicyView, PolicyCheck, PolicyRelease, TriedBundle
+from assay.flows.claims.sampling import SampleChecked, SampleStanding
 from assay.flows.claims.show_claims import ClaimsView, ListedClaims
+from assay.flows.claims.watch_scores import ShiftStanding
 from assay.flows.request import BulkLine
 from assay.kernel.instant import render_instant
 from assay.operations.shown.identity import waits
@@ -234,16 +236,41 @@ def risk_text(found: RiskControl) -> str:
 
 
 def oversight_text(found: Oversight) -> str:
-    if not found.figures:
-        return "no answers about claims are settled yet"
     heads = ("REVIEWER", "KIND", "TICKETS", "KNOWN", "KAPPA", "APPROVED", "MEDIAN", "DRIFT")
-    lines = [columns([heads, *map(_figures_row, found.figures)])]
+    lines = [columns([heads, *map(_figures_row, found.figures)])] if found.figures else []
+    lines += [] if lines else ["no answers about claims are settled yet"]
     lines += [
         f"ALARM {one.reviewer}: {alarm.kind}: {alarm.message} (e-value {alarm.evidence:.3g})"
         for one in found.figures
         for alarm in one.alarms
     ]
+    lines.append("no plan for blind review is in force" if found.plan is None else plan_text(found.plan))
+    if found.shift is not None:
+        lines.append(_shift_line(found.shift))
     return "\n".join(lines)
+
+
+def plan_text(found: SampleStanding) -> str:
+    rates = ", ".join(f"{tier} {rate:g}" for tier, rate in sorted(found.plan.rates.items())) or "none"
+    return (
+        f"{found.plan.id}: blind review of {rates}; {found.plan.known_answers:g} known answers for each ticket;"
+        f" {found.sampled} opened, {found.labels} bundles with a known answer; seed hash {found.plan.seed_hash}"
+    )
+
+
+def sample_text(found: SampleChecked) -> str:
+    return f"{found.drawn} of {found.outputs} published outputs were drawn up to entry {found.last}, as the seed says"
+
+
+def labels_text(found: LabelledOutputs) -> str:
+    """Lines that `assay claims calibrate` reads."""
+    return "\n".join(msgspec.json.encode(one).decode() for one in found.cases)
+
+
+def _shift_line(one: ShiftStanding) -> str:
+    state = "no alarm" if one.ticket_id is None else f"ALARM, ticket {one.ticket_id}"
+    told = f"{one.scores} scores by {one.method} since the certificate in entry {one.certificate}"
+    return f"{told}: wealth {one.wealth:.2g} of {one.line:g}, {state}"
 
 
 def _figures_row(one: ReviewerFigures) -> tuple[str, ...]:

@@ -65,6 +65,14 @@ CONSEQUENCES: Mapping[TicketKind, Mapping[str, str]] = MappingProxyType(
             "happened": "The call counts as done, and is never permitted again.",
             "did_not_happen": "The call counts as failed, and may be permitted again.",
         },
+        TicketKind.SAMPLE: {
+            "right": "The output counts as right in the figures of oversight; nothing is published or taken back.",
+            "wrong": "The output counts as wrong in the figures of oversight and in the next calibration.",
+        },
+        TicketKind.SHIFT: {
+            "recalibrate": "You calibrate again: `assay claims labels`, `claims calibrate`, `claims certify`.",
+            "dismiss": "The stricter thresholds stay, and nothing is watched until the next certificate.",
+        },
         TicketKind.RULE_CERTIFICATION: {
             "certify": "You stand by this version of the rule, by name.",
             "decline": "You do not stand by it.",

@@ -259,6 +259,9 @@ def _settle_tenant(desk: Desk, tenant_id: TenantId) -> None:
         _log.info("held_answer", tenant=tenant_id, ticket=effect.ticket_id, state=effect.state, code=effect.code)
     for told in sweep.escalated:
         _log.warning("escalated", tenant=tenant_id, ticket=told.ticket_id, stage=told.stage)
+    if sweep.problem is not None:
+        desk.metrics.round_failures.labels(round="oversee", code=sweep.problem.partition(":")[0]).inc()
+        _log.error("oversight", tenant=tenant_id, message=sweep.problem)
     for stuck in sweep.stuck:
         desk.metrics.round_failures.labels(round="settle_overdue", code=stuck.code).inc()
         _log.error("review", tenant=tenant_id, ticket=stuck.ticket_id, code=stuck.code, message=stuck.problem)
