@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from assay.node import AsyncNode, Node, open, open_async  # noqa: A004 - `assay.open` is its name
     from assay.permits.seal import verify_permit
     from assay.review.queue import QueueFilter
+    from assay.surfaces.agents.langgraph import GuardMiddleware, resume_langgraph
+    from assay.surfaces.agents.openai_agents import openai_guardrail, openai_tool, settle_interruptions
+    from assay.surfaces.agents.pydantic_ai import deferred_results, guarded_toolset
     from assay.surfaces.attach import attach
     from assay.surfaces.client import AsyncClient, Client, ProblemError
     from assay.surfaces.fleet import AsyncFleet, Fleet
@@ -38,6 +41,7 @@ __all__ = [
     "Error",
     "Fleet",
     "Guard",
+    "GuardMiddleware",
     "HeldBackError",
     "InvalidQuestionError",
     "Node",
@@ -55,13 +59,19 @@ __all__ = [
     "__version__",
     "attach",
     "claimed",
+    "deferred_results",
     "gate",
     "guard",
+    "guarded_toolset",
     "open",
     "open_async",
+    "openai_guardrail",
+    "openai_tool",
     "parse_report",
     "render_bundle",
     "render_search",
+    "resume_langgraph",
+    "settle_interruptions",
     "verify_permit",
 ]
 
@@ -81,6 +91,9 @@ _HOMES = {
     "node": ("AsyncNode", "Node", "open", "open_async"),
     "permits.seal": ("verify_permit",),
     "review.queue": ("QueueFilter",),
+    "surfaces.agents.langgraph": ("GuardMiddleware", "resume_langgraph"),
+    "surfaces.agents.openai_agents": ("openai_guardrail", "openai_tool", "settle_interruptions"),
+    "surfaces.agents.pydantic_ai": ("deferred_results", "guarded_toolset"),
     "surfaces.attach": ("attach",),
     "surfaces.client": ("AsyncClient", "Client", "ProblemError"),
     "surfaces.fleet": ("AsyncFleet", "Fleet"),

@@ -10,7 +10,23 @@ from packaging.requirements import Requirement
 
 _ROOT = Path(__file__).resolve().parents[2]
 # Extras that nobody needs to see it work; only the tests install them.
-_HEAVY = frozenset({"dask", "documents", "images", "llamacpp", "mcp", "meaning", "pdf", "prove", "units"})
+_HEAVY = frozenset(
+    {
+        "dask",
+        "documents",
+        "images",
+        "langgraph",
+        "llamacpp",
+        "mcp",
+        "meaning",
+        "openai-agents",
+        "otel",
+        "pdf",
+        "prove",
+        "pydantic-ai",
+        "units",
+    }
+)
 _LISTS = sorted((_ROOT / "requirements").glob("*.txt"), key=lambda path: path.name)
 
 

@@ -1,26 +1,19 @@
 """A guarded function: approved before it runs, run once with what was approved, also when processes are killed."""
 
 import asyncio
-import json
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import assay
 from assay.surfaces.guard import GuardError
-from tests.surfaces import guarded_child
-from tests.surfaces.http.served import Served, make_node, run_cli, serving
+from tests.surfaces.guarded_house import House, open_house
 from tests.waiting import until
 
-_PASSWORD = "a long password\n"
 _STEPS = [
     f"{name}:{moment}"
     for name in ("claims", "gate", "issue_permit", "claim_permit", "effect", "report_effect")
@@ -28,65 +21,10 @@ _STEPS = [
 ]
 
 
-@dataclass
-class House:
-    """A served node with an agent and a person who approves."""
-
-    home: Path
-    served: Served
-    key: str
-    session: str
-    agent: assay.Client
-
-    @property
-    def client(self) -> assay.Client:
-        return self.agent
-
-    def guard(self, run: str, **settings: Any) -> assay.Guard:  # noqa: ANN401 - fields of a guard
-        return assay.guard(self.agent, agent="ai:clerk", run=run, **settings)
-
-    def tickets(self) -> list[dict[str, Any]]:
-        done = run_cli("--home", str(self.home), "review", "list", "--json", "--session", self.session)
-        assert done.returncode == 0, done.stderr
-        return [item["ticket"] for item in json.loads(done.stdout)["items"]]
-
-    def approve(self, ticket: str, choice: str = "approve") -> None:
-        (seen,) = [one["shown_hash"] for one in self.tickets() if one["id"] == ticket]
-        arguments = ("review", "answer", ticket, choice, "--seen", seen, "--reason", "looked at it")
-        done = run_cli("--home", str(self.home), *arguments, "--session", self.session)
-        assert done.returncode == 0, done.stderr
-
-    def child(self, run: str, file: Path, at: str = "-", tier: str = "MODIFY") -> str:
-        done = subprocess.run(
-            [sys.executable, guarded_child.__file__, self.served.url, self.key, run, str(file), tier, at],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode in (0, -9), done.stderr
-        return done.stdout.strip()
-
-
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    folder = tmp_path_factory.mktemp("guard")
-    home = folder / "node"
-    make_node(home, settings="[delivery]\nsweep_seconds = 1\n")
-
-    def run(*arguments: str, stdin: str = "") -> str:
-        done = run_cli("--home", str(home), *arguments, stdin=stdin)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
-
-    with serving("--home", str(home), "serve", "--port", "0", folder=folder) as served:
-        run("principal", "add", "ai:clerk", "--kind", "agent", "--risk-ceiling", "DELETE")
-        roles = ("--role", "ops_team", "--role", "reviewer")
-        run("principal", "add", "user:otto", "--kind", "person", *roles, "--password-stdin", stdin=_PASSWORD)
-        key = run("principal", "key", "issue", "ai:clerk")
-        session = run("principal", "login", "user:otto", "--password-stdin", stdin=_PASSWORD)
-        with assay.Client(served.url, key=key) as agent:
-            yield House(home, served, key, session, agent)
+    with open_house(tmp_path_factory.mktemp("guard")) as opened:
+        yield opened
 
 
 def test_a_call_that_the_gates_let_through_runs_once_in_a_run(house: House) -> None:

@@ -66,9 +66,9 @@ def run_cli(*arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[st
     )
 
 
-def make_node(home: Path, *, settings: str = "") -> str:
+def make_node(home: Path, *, settings: str = "", database: str | None = None) -> str:
     """A node of tenant `acme` with one operator, whose API key is returned; `settings` go to the end of assay.toml."""
-    init_node(home, tenant=ACME, origin="example.org/assay")
+    init_node(home, tenant=ACME, origin="example.org/assay", database=database)
     with open_node(home) as (tools, _):
         key = issue(tools, "svc:writer", roles=("operator",))
     with (home / "assay.toml").open("a", encoding="utf-8") as file:
