@@ -66,6 +66,7 @@ ROOMS = (
         routes=(
             "/log",
             "/api/v1/entries",
+            "/api/v1/tenants",
             "/api/v1/checkpoints",
             "/api/v1/proofs",
             "/api/v1/reports",
@@ -110,6 +111,7 @@ ROOMS = (
             "/api/v1/why",
             "/api/v1/principals",
             "/api/v1/keys",
+            "/api/v1/trust-anchors",
             "/api/v1/public-keys",
             "/api/v1/sessions",
             "/api/v1/whoami",

@@ -11,14 +11,19 @@ from assay.flows.delivery.deliver_answer import AskQuestion
 from assay.flows.delivery.trace import ShownTrace
 from assay.flows.errors import NotFoundError
 from assay.identity.caller import local_caller
-from assay.kernel.ids import TicketId
+from assay.identity.principal import PrincipalChange
+from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.trace import TraceId
 from assay.operations.dispatch import Dispatcher
 from assay.operations.table import BY_NAME
-from tests.acting import caller_of
+from assay.permits.permit import Effect
+from tests.acting import amend_principal, caller_of
 from tests.delivering import performed, resume_answer, show_item
+from tests.flows._claims import opened_claims
 from tests.flows._delivery import SLUG, Delivery, opened_delivery
-from tests.flows._people import TENANT
+from tests.flows._people import ADMIN, TENANT
+from tests.flows._verdicts import opened_verdicts, rule
+from tests.flows.test_permits import Tool
 
 _TRACE = TraceId("4bf92f3577b34da6a3ce929d0e0e4736")
 _DOUBT = {"method": "semantic_entropy", "value": 0.9, "interpretation": "the samples disagree"}
@@ -79,6 +84,45 @@ def test_any_id_of_a_history_finds_all_of_it(node: Delivery) -> None:
     ]
     for name in names:
         assert _traced(node, name).answer_id == held.answer_id, name
+
+
+def test_the_permission_is_that_of_the_time_of_the_question(node: Delivery) -> None:
+    """A floor that was raised since then does not show."""
+    asked = node.ask(minute=3)
+    change = PrincipalChange(authenticity_level_floor=3)
+    amend_principal(node.tools, TENANT, PrincipalId("user:amira"), change, by=ADMIN, at=node.desk.at(minutes=9))
+    shown = _traced(node, asked.answer_id).permission
+    assert shown is not None
+    assert (shown.principal_id, shown.version, shown.authenticity_level_floor) == ("user:amira", 1, 0)
+
+
+def test_a_permit_and_the_ticket_about_its_effect_lead_to_the_whole_history(tmp_path: Path) -> None:
+    with opened_claims(tmp_path) as desk:
+        tool = Tool(desk)
+        signed = tool.issue()
+        tool.claim(signed)
+        tool.report(signed, Effect.UNKNOWN)
+        permit_id = signed.permit.permit_id
+        caller = local_caller(TENANT, at=tool.later(30))
+        told: ShownTrace = performed(desk.tools, caller, "trace.show", id=permit_id)
+        assert [one.stage for one in told.steps] == ["claim", "gate", "permit", "permit", "effect", "ticket"]
+        assert told.permission is not None
+        assert told.permission.principal_id == tool.caller().principal.id
+        ticket_id = told.steps[-1].id
+        assert ticket_id is not None
+        for name in (ticket_id, signed.permit.bundle_hash, str(told.steps[3].sequence_number)):
+            assert performed(desk.tools, caller, "trace.show", id=name) == told, name
+
+
+def test_the_ticket_of_a_held_verdict_leads_to_its_record(tmp_path: Path) -> None:
+    with opened_verdicts(tmp_path) as desk:
+        desk.judge_by(rule("high", "high"))
+        held = desk.decide({"so2": 5}, name="t-1")
+        [ticket_id] = [one.ticket_id for one in held.verdicts]
+        assert ticket_id is not None
+        caller = local_caller(TENANT, at=desk.at(minutes=20))
+        told: ShownTrace = performed(desk.tools, caller, "trace.show", id=ticket_id)
+        assert [(one.stage, one.id) for one in told.steps] == [("verdict", "t-1"), ("ticket", ticket_id)]
 
 
 def test_an_id_of_nothing_is_not_found(node: Delivery) -> None:

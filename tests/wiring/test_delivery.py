@@ -213,11 +213,20 @@ def test_every_wrong_setting_is_told() -> None:
     text = (
         '[node]\norigin = "o"\nfounder = "sha256:' + "0" * 64 + '"\n[delivery]\nservice = "Not A Name"\n'
         'rca_threshold = 0\nproof_threshold_pct = 0\nanswerers = ["nothing"]\nplugin = "local_model"\npair_batch = 0\n'
+        'plugin_rules = ["no rule!"]\n'
     )
     with pytest.raises(BadConfigError) as refusal:
         parse_config(text, {})
     told = {one.field for one in refusal.value.problems}
     assert told >= {
         f"delivery.{name}"
-        for name in ("service", "rca_threshold", "proof_threshold_pct", "answerers", "plugin", "pair_batch")
+        for name in (
+            "service",
+            "rca_threshold",
+            "proof_threshold_pct",
+            "answerers",
+            "plugin",
+            "plugin_rules",
+            "pair_batch",
+        )
     }

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from assay.delivery.rule import parse_rule_id
 from assay.delivery.trigger import Comparison
 from assay.identity.problem import Problem, parse_problems, when
 from assay.kernel.ids import parse_tenant_id
@@ -141,6 +142,8 @@ def delivery_problems(delivery: DeliveryConfig, *, tenant: str, has_model: bool)
     )
     for name in delivery.tenants:
         problems += parse_problems("delivery.tenants", parse_tenant_id, name)
+    for name in delivery.plugin_rules:
+        problems += parse_problems("delivery.plugin_rules", parse_rule_id, name)
     problems += _peer_problems(delivery.peers, tenant)
     problems += _sub_category_problems(delivery.sub_categories)
     is_modelless = delivery.plugin is PluginName.LOCAL_MODEL and not has_model

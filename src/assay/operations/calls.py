@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from assay.flows.review.show_queue import FoundTicket
     from assay.flows.review.show_ticket import DeskTicket, ReviewView, TicketItem
     from assay.flows.review.show_timeline import TimelineEntry
+    from assay.flows.tenants import AnchorItem, TenantItem
     from assay.flows.trust.check_trust import TrustReport
     from assay.flows.trust.policies import PolicyItem
     from assay.flows.trust.record_signal import AdmittedAgents, LoggedItem, Signalled
@@ -1703,7 +1704,7 @@ class Calls:
         return result
 
     def trace(self, id: str) -> ShownTrace:
-        """Show the complete history of an answer, bundle, record, ticket or outcome, found by any id in it."""
+        """Show the complete history of an answer, bundle, record, ticket, permit or outcome, found by any id in it."""
         result: ShownTrace = self._perform("trace.show", drop_absent(id=id))
         return result
 
@@ -1785,6 +1786,10 @@ class Calls:
     def alerts(self, *, limit: int = 100, min_total: int = 20, min_confidence: float = 0.8) -> Iterator[RuleAlert]:
         """List rules whose outcomes are bad over time, the least confidence first, also without an open root cause."""
         return self._walk("rules.alerts", drop_absent(limit=limit, min_total=min_total, min_confidence=min_confidence))
+
+    def reporters(self, *, limit: int = 100) -> Iterator[ReporterGrant]:
+        """List the principals that may report outcomes, with the rules that each may report about."""
+        return self._walk("reporters.list", drop_absent(limit=limit))
 
     def grant_reporter(self, principal_id: str, rules: Sequence[str] = (), *, replace: bool = False) -> ReporterGrant:
         """Let a principal report outcomes of more rules (PRAMANA 14.2); by default nobody may report."""
@@ -1885,6 +1890,10 @@ class Calls:
         result: Agreement = self._perform("peer.agree", drop_absent(agreement=agreement))
         return result
 
+    def peers(self, *, limit: int = 100) -> Iterator[Agreement]:
+        """List the agreements in force with other organisations, by their names."""
+        return self._walk("peers.list", drop_absent(limit=limit))
+
     def peer(self, peer: str) -> Agreement:
         """Show the agreement in force with another organisation."""
         result: Agreement = self._perform("peer.show", drop_absent(peer=peer))
@@ -1976,6 +1985,10 @@ class Calls:
         """Restore the fired switch of a service, as a person in a session; it is an answer to the ticket about it."""
         result: Restored = self._perform("switch.restore", drop_absent(service_id=service_id, fired=fired))
         return result
+
+    def tenants(self, *, limit: int = 100) -> Iterator[TenantItem]:
+        """List tenants with the size of each ledger: every tenant for the node's operator, else the caller's own."""
+        return self._walk("tenants.list", drop_absent(limit=limit))
 
     def entries(
         self,
@@ -2092,6 +2105,10 @@ class Calls:
     def events(self, *, after: int | None = None, types: Sequence[str] = ()) -> Iterator[CloudEvent]:
         """Follow the tenant's events: at least once, in order, after a position or from now on."""
         return self._follow("events.follow", drop_absent(after=after, types=types))
+
+    def anchors(self, *, limit: int = 100) -> Iterator[AnchorItem]:
+        """List the keys of others that this node trusts for their documents; without any, nobody else is trusted."""
+        return self._walk("anchors.list", drop_absent(limit=limit))
 
     def permitted_operations(self, *, limit: int = 100) -> Iterator[PermittedOperation]:
         """List the operations that the caller may perform now, by name."""

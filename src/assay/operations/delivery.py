@@ -333,6 +333,15 @@ OPERATIONS: tuple[Operation, ...] = (
         nothing="no rule has bad outcomes",
         blames=no_if(lambda page: bool(page.items)),
     ),
+    Listing(
+        "reporters.list",
+        rules.reporters,
+        "GET /reporters",
+        needs=SEE,
+        command="rules reporters",
+        columns=("principal_id", "rules"),
+        nothing="nobody may report outcomes",
+    ),
     Change(
         "reporter.grant",
         rules.grant_reporter,
@@ -416,6 +425,15 @@ OPERATIONS: tuple[Operation, ...] = (
         crew="report",
     ),
     PEER_AGREE,
+    Listing(
+        "peers.list",
+        peers.peers,
+        "GET /peers",
+        needs=SEE,
+        command="peer list",
+        columns=shown.PEER_COLUMNS,
+        nothing="nothing is agreed with anybody",
+    ),
     Read(
         "peer.show",
         peers.peer,

@@ -1,5 +1,6 @@
 """Operations of the ledger: entries, checkpoints, proofs, searches and indexes."""
 
+from assay.flows import tenants
 from assay.flows.ledger import entries, proofs, report, verify
 from assay.identity.principal import BuiltInRole
 from assay.operations.kinds import Bulk, Change, Listing, Operation, Read, needs
@@ -14,6 +15,14 @@ _LINE = ("sequence_number", "timestamp", "kind", "body")
 _SIGN_FIRST = {"proof.no_checkpoint": ("checkpoint.sign",)}
 
 OPERATIONS: tuple[Operation, ...] = (
+    Listing(
+        "tenants.list",
+        tenants.tenants,
+        "GET /tenants",
+        needs=needs("log:read", BuiltInRole.ADMIN, BuiltInRole.AUDITOR, BuiltInRole.OPERATOR),
+        command="ledger tenants",
+        columns=("tenant_id", "entries", "checkpoint_at"),
+    ),
     Listing("entries.list", entries.entries, "GET /entries", needs=READ, command="ledger list", columns=_LINE),
     Read(
         "entry.show",

@@ -39,7 +39,6 @@ _LEDGER = (
     Local(name="node_key.rotate", command="key rotate", summary="Replace a key file of the node by a new one."),
     Local(name="node_key.end", command="key end", summary="End a replaced key of the node before its overlap is over."),
     Local(name="anchor.add", command="key trust add", summary="Add a trust anchor to assay.toml."),
-    Local(name="anchors.list", command="key trust list", summary="List the trust anchors of assay.toml."),
 )
 _REGISTRY = (
     Local(name="codex.lint", command="service lint", summary="List every problem of a codex.json."),

@@ -263,6 +263,10 @@ class DeliveryStore(Protocol):
         """The one in force, which is the latest."""
         ...
 
+    def grants(self, tenant_id: TenantId, *, after: str, limit: int) -> tuple[GrantedReporter, ...]:
+        """The one in force of each principal whose id follows `after`, sorted by id."""
+        ...
+
     def find_answer(self, tenant_id: TenantId, answer_id: str) -> DeliveredAnswer | None: ...
 
     def find_answers(self, tenant_id: TenantId, answer_ids: Iterable[str]) -> Iterator[DeliveredAnswer]:

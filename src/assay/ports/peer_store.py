@@ -21,3 +21,7 @@ class PeerStore(Protocol):
     def find_agreement(self, tenant_id: TenantId, peer: str) -> RecordedAgreement | None:
         """The one in force, which is the latest."""
         ...
+
+    def agreements(self, tenant_id: TenantId, *, after: str, limit: int) -> tuple[RecordedAgreement, ...]:
+        """The one in force with each peer whose name follows `after`, sorted by name."""
+        ...

@@ -214,6 +214,15 @@ def test_an_answer_that_is_held_back_is_asked_for_again(shell: Shell, tmp_path: 
     assert shell("resume", session=olga).code == 2
     assert held["answer_id"] in shell("answers", "list", session=olga).out
     assert "(withheld)" in shell("answers", "show", held["answer_id"], session=olga).out
+    shell("rules", "grant", "user:olga", "MAR-*", session=olga)
+    reported = shell("outcome", "--answer", held["answer_id"], "--outcome", "partial", "--json", session=olga)
+    for name in (held["answer_id"], ticket, reported.json["signal_id"]):
+        lines = shell("trace", name).out.splitlines()
+        steps = [line for line in lines if line.startswith("2")]
+        assert any(line.startswith("permission: user:olga (version 1), operator") for line in lines)
+        assert any("gates decided DEFER: " in line for line in steps)
+        assert any(f"resume: looked outside by user:rita [{ticket}]" in line for line in steps)
+        assert any(f"partial of {RULE} by user:olga" in line for line in steps), steps
 
 
 @pytest.mark.clause("pramana", "14.2")

@@ -148,6 +148,14 @@ class SqlDeliveryStore:
         sql = "WHERE principal_id = ? AND tenant_id = ? ORDER BY sequence_number DESC LIMIT 1"
         return self._one(sql, (principal_id, tenant_id), GrantedReporter)
 
+    def grants(self, tenant_id: TenantId, *, after: str, limit: int) -> tuple[GrantedReporter, ...]:
+        sql = (
+            "WHERE tenant_id = ? AND principal_id > ? AND sequence_number = (SELECT max(later.sequence_number)"
+            " FROM reporter_grant AS later WHERE later.tenant_id = reporter_grant.tenant_id"
+            " AND later.principal_id = reporter_grant.principal_id) ORDER BY principal_id LIMIT ?"
+        )
+        return self._all(sql, (tenant_id, after, limit), GrantedReporter)
+
     def find_answer(self, tenant_id: TenantId, answer_id: str) -> DeliveredAnswer | None:
         return self._one("WHERE answer_id = ? AND tenant_id = ?", (answer_id, tenant_id), DeliveredAnswer)
 

@@ -28,7 +28,8 @@ from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text,
 from assay.flows.delivery.report_outcome import PhalaSignal, SignalKey, report_signal
 from assay.flows.errors import NotFoundError
 from assay.flows.identity.authenticate import confirm, require_credential
-from assay.flows.request import Document, Request
+from assay.flows.request import Document, Page, Paged, Request, cut
+from assay.flows.request import read_text as read_cursor
 from assay.flows.review.open_review import open_review_in
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
@@ -57,6 +58,10 @@ class AgreeWithPeer(Request, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     ]
 
 
+class ListPeers(Paged, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
 class ShowPeer(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
     peer: Annotated[str, Meta(description="The name of the other organisation.")]
 
@@ -80,6 +85,15 @@ def agree_with_peer(tools: Tools, caller: Caller, request: AgreeWithPeer) -> Agr
         return agreement
 
     return tools.database.write(work)
+
+
+def peers(tools: Tools, caller: Caller, request: ListPeers) -> Page[Agreement]:
+    """List the agreements in force with other organisations, by their names."""
+    after = read_cursor("peers", request.cursor) or ""
+    found = tools.database.read(
+        lambda unit: unit.peers.agreements(caller.tenant_id, after=after, limit=request.limit + 1)
+    )
+    return cut("peers", [read_text(row.text, Agreement) for row in found], request.limit, lambda one: one.peer)
 
 
 def peer(tools: Tools, caller: Caller, request: ShowPeer) -> Agreement:

@@ -96,6 +96,10 @@ class ListAlerts(Paged, frozen=True, kw_only=True, forbid_unknown_fields=True):
     )
 
 
+class ListReporters(Paged, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
 class GrantReporter(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
     principal_id: Annotated[
         PrincipalName, Meta(description="The principal that may report outcomes."), Option(metavar="PRINCIPAL")
@@ -237,6 +241,16 @@ def alerts(tools: Tools, caller: Caller, request: ListAlerts) -> Page[RuleAlert]
     found = sorted(tools.database.read(work), key=lambda one: (one.alert.confidence, one.alert.rule_id))
     end = start + request.limit
     return Page(items=tuple(found[start:end]), next=next_cursor("alerts", end) if len(found) > end else None)
+
+
+def reporters(tools: Tools, caller: Caller, request: ListReporters) -> Page[ReporterGrant]:
+    """List the principals that may report outcomes, with the rules that each may report about."""
+    after = read_text("reporters", request.cursor) or ""
+    found = tools.database.read(
+        lambda unit: unit.delivery.grants(caller.tenant_id, after=after, limit=request.limit + 1)
+    )
+    granted = [msgspec.json.decode(row.text, type=ReporterGrant) for row in found]
+    return cut("reporters", granted, request.limit, lambda one: one.principal_id)
 
 
 def grant_reporter(tools: Tools, caller: Caller, request: GrantReporter) -> ReporterGrant:

@@ -4,9 +4,10 @@ id -> the answers, bundles, tickets, root causes, records and entries that it le
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, NamedTuple
 
+import msgspec
 from msgspec import Meta, Struct
 
 from assay.delivery.conclude import Conclusion
@@ -24,14 +25,18 @@ from assay.kernel.digest import Digest
 from assay.kernel.entry import parse_entry
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
+from assay.permits.permit import Permit, PermitId
 from assay.ports.database import Unit
 from assay.ports.ledger_store import StoredEntry
+from assay.review.kind import TicketKind
 
 _BUNDLE = "bundle:"
 _TRACE_DIGITS = 32
 _HIGHEST = 2**53 - 1
 # Members of entries that name something of a history.
-_NAMES = frozenset({"answer_id", "signal_id", "bundle_hash", "ticket_id", "item_id", "telemetry_id", "about"})
+_NAMES = frozenset(
+    {"answer_id", "signal_id", "bundle_hash", "ticket_id", "item_id", "telemetry_id", "permit_id", "about"}
+)
 
 
 class ShowTrace(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,15 +46,16 @@ class ShowTrace(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
             min_length=1,
             max_length=256,
             description="Any id of the history: an answer, bundle, record, ticket, outcome, root cause, training pair, "
-            "trace id, or the number of an entry.",
+            "permit, trace id, or the number of an entry.",
         ),
     ]
 
 
 class Permission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who asked, and what the version of that principal in force now permits."""
+    """Who made the request, and what the version of that principal in force at that time permitted."""
 
     principal_id: PrincipalId
+    version: int
     roles: tuple[str, ...]
     action_tier: int
     trust_mask: int
@@ -93,6 +99,7 @@ class _Found(NamedTuple):
     items: set[str]
     records: set[str]
     signals: set[str]
+    permits: set[str]
     entries: set[int]
 
     def __bool__(self) -> bool:
@@ -100,10 +107,10 @@ class _Found(NamedTuple):
 
 
 def trace(tools: Tools, caller: Caller, request: ShowTrace) -> ShownTrace:
-    """Show the complete history of an answer, bundle, record, ticket or outcome, found by any id in it.
+    """Show the complete history of an answer, bundle, record, ticket, permit or outcome, found by any id in it.
 
-    It names who asked, what the gates decided and why, tickets and their reviewers, deliveries, outcomes, the root
-    cause and the training pair. What reviewers said about an open ticket is left out.
+    It names who asked, what the gates decided and why, tickets and their reviewers, deliveries, permits and their
+    effects, outcomes, the root cause and the training pair. What reviewers said about an open ticket is left out.
     """
     return tools.database.read(lambda unit: _trace(unit, caller.tenant_id, request.id))
 
@@ -115,8 +122,9 @@ def _trace(unit: Unit, tenant_id: TenantId, name: str) -> ShownTrace:
     answer_id = min(found.answers, default=None)
     if answer_id is None:
         steps = _in_order(unit, tenant_id, _other_steps(unit, tenant_id, found))
+        permission = _sender(unit, tenant_id, found)
         return ShownTrace(
-            answer_id=None, query_type=None, level=None, permission=None, steps=steps, trace=None, problems=()
+            answer_id=None, query_type=None, level=None, permission=permission, steps=steps, trace=None, problems=()
         )
     record = get_record(unit, tenant_id, answer_id)
     loops = gather_trace(answer_id, [read_text(one.text, Loop) for one in unit.delivery.loops(tenant_id, answer_id)])
@@ -125,7 +133,7 @@ def _trace(unit: Unit, tenant_id: TenantId, name: str) -> ShownTrace:
         answer_id=answer_id,
         query_type=record.annotation.query_type,
         level=record.annotation.authenticity_level,
-        permission=_permission(unit, tenant_id, record.question.asked_by),
+        permission=_permission(unit, tenant_id, record.question.asked_by, record.question.asked_at),
         steps=_in_order(unit, tenant_id, _answer_steps(unit, tenant_id, answer_id, record, found)),
         trace=loops,
         problems=check_trace(loops, until=last),
@@ -134,7 +142,7 @@ def _trace(unit: Unit, tenant_id: TenantId, name: str) -> ShownTrace:
 
 def _resolve(unit: Unit, tenant_id: TenantId, name: str) -> _Found:
     """Follow one id to everything that names it: first what it is, then what that is about."""
-    found = _Found(set(), set(), set(), set(), set(), set(), set())
+    found = _Found(set(), set(), set(), set(), set(), set(), set(), set())
     _add(unit, tenant_id, found, name)
     if len(name) == _TRACE_DIGITS:
         _add_entries(unit, tenant_id, found, unit.ledger.entries_of_trace(tenant_id, name))
@@ -155,7 +163,7 @@ def _add_entries(unit: Unit, tenant_id: TenantId, found: _Found, entries: Iterab
 
 def _add(unit: Unit, tenant_id: TenantId, found: _Found, name: str) -> None:
     delivery = unit.delivery
-    if name in found.answers | found.bundles | found.tickets | found.items:
+    if name in found.answers | found.bundles | found.tickets | found.items | found.permits:
         return
     if delivery.find_answer(tenant_id, name) is not None:
         found.answers.add(name)
@@ -165,12 +173,18 @@ def _add(unit: Unit, tenant_id: TenantId, found: _Found, name: str) -> None:
         found.answers.update([] if signal.answer_id is None else [signal.answer_id])
     if name.startswith("tkt_") and (ticket := unit.review.find_ticket(tenant_id, TicketId(name))) is not None:
         found.tickets.add(name)
+        verdict = unit.verdicts.find_by_ticket(tenant_id, name)
+        found.records.update([] if verdict is None else [verdict.telemetry_id])
         if ticket.about is not None:
             _add(unit, tenant_id, found, ticket.about)
+    if name.startswith("pmt_") and (issued := unit.permits.find(tenant_id, PermitId(name))) is not None:
+        found.permits.add(name)
+        _add(unit, tenant_id, found, issued.bundle_hash)
     _add_cause(unit, tenant_id, found, name)
     bundle = unit.claims.find_bundle(tenant_id, Digest(name.removeprefix(_BUNDLE)))
     if bundle is not None:
         found.bundles.add(bundle.bundle_hash)
+        found.permits.update(one.permit_id for one in unit.permits.of_bundle(tenant_id, bundle.bundle_hash))
         waiting = json.loads(bundle.context).get("answer_id")
         found.answers.update([waiting] if isinstance(waiting, str) else [])
     if unit.verdicts.of_telemetry(tenant_id, name):
@@ -198,12 +212,21 @@ def _named(value: Any, name: str = "") -> Iterator[str]:  # noqa: ANN401 - any J
         yield value
 
 
-def _permission(unit: Unit, tenant_id: TenantId, principal_id: PrincipalId) -> Permission | None:
-    known = unit.identity.find_principal(tenant_id, principal_id)
+def _sender(unit: Unit, tenant_id: TenantId, found: _Found) -> Permission | None:
+    """The permission of the principal that submitted the first of the bundles."""
+    named = (unit.claims.find_bundle(tenant_id, Digest(name)) for name in found.bundles)
+    bundle = min((one for one in named if one is not None), key=lambda one: one.sequence_number, default=None)
+    return None if bundle is None else _permission(unit, tenant_id, bundle.submitted_by, bundle.received_at)
+
+
+def _permission(unit: Unit, tenant_id: TenantId, principal_id: PrincipalId, at: Instant) -> Permission | None:
+    history = unit.identity.principal_history(tenant_id, principal_id)
+    known = max((one for one in history if one.recorded_at <= at), key=lambda one: one.version, default=None)
     if known is None:
         return None
     return Permission(
         principal_id=known.id,
+        version=known.version,
         roles=known.roles,
         action_tier=known.action_tier,
         trust_mask=known.trust_mask,
@@ -262,11 +285,19 @@ def _other_steps(unit: Unit, tenant_id: TenantId, found: _Found) -> Iterator[His
             yield HistoryStep(stage="verdict", at=verdict.as_of, text=words, id=telemetry_id, sequence_number=number)
     for item_id in sorted(found.items):
         yield from _cause_steps(unit, tenant_id, item_id, found)
+    yield from _permit_steps(unit, tenant_id, [PermitId(name) for name in sorted(found.permits)], found)
     for ticket_id in sorted(found.tickets):
         yield from _ticket_steps(unit, tenant_id, TicketId(ticket_id))
 
 
 def _bundle_steps(unit: Unit, tenant_id: TenantId, bundle_hash: Digest, found: _Found) -> Iterator[HistoryStep]:
+    bundle = unit.claims.find_bundle(tenant_id, bundle_hash)
+    if bundle is not None:
+        at, number = bundle.received_at, bundle.sequence_number
+        words = f"submitted a bundle of tier {bundle.tier}"
+        yield HistoryStep(
+            stage="claim", at=at, by=bundle.submitted_by, text=words, id=bundle_hash, sequence_number=number
+        )
     decisions = unit.claims.decisions(tenant_id, bundle_hash)
     entries = unit.ledger.find_entries(tenant_id, [one.sequence_number for one in decisions])
     for entry in entries.values():
@@ -276,6 +307,31 @@ def _bundle_steps(unit: Unit, tenant_id: TenantId, bundle_hash: Digest, found: _
         words = f"gates decided {one.decision}: {one.reason}"
         number = one.sequence_number
         yield HistoryStep(stage="gate", at=one.decided_at, text=words, id=bundle_hash, sequence_number=number)
+
+
+def _permit_steps(unit: Unit, tenant_id: TenantId, names: Sequence[PermitId], found: _Found) -> Iterator[HistoryStep]:
+    """What became of each permit: issued, claimed, the effect that was reported, and how it ended."""
+    tickets = (unit.review.open_tickets_about(tenant_id, TicketKind.EFFECT, name) for name in names)
+    found.tickets.update(ticket.id for asked in tickets for ticket in asked)
+    for name in names:
+        issued = unit.permits.find(tenant_id, name)
+        if issued is not None:
+            stated = msgspec.json.decode(issued.text, type=Permit)
+            words, number = f"permitted {stated.tool} at {stated.audience}", issued.sequence_number
+            at, by = stated.issued_at, stated.issuer
+            yield HistoryStep(stage="permit", at=at, by=by, text=words, id=name, sequence_number=number)
+    for claim in unit.permits.claims(tenant_id, names):
+        at, by, number = claim.claimed_at, claim.claimed_by, claim.sequence_number
+        yield HistoryStep(stage="permit", at=at, by=by, text="claimed", id=claim.permit_id, sequence_number=number)
+    for report in unit.permits.reports(tenant_id, names):
+        words = f"reported {report.effect}{', too late' if report.is_late else ''}"
+        at, number = report.reported_at, report.sequence_number
+        yield HistoryStep(stage="effect", at=at, text=words, id=report.permit_id, sequence_number=number)
+    for end in unit.permits.ends(tenant_id, names):
+        found.tickets.update([] if end.ticket_id is None else [end.ticket_id])
+        words, number = f"{end.how}: {end.reason}" if end.reason else end.how, end.sequence_number
+        at, by = end.ended_at, end.by
+        yield HistoryStep(stage="effect", at=at, by=by, text=words, id=end.permit_id, sequence_number=number)
 
 
 def _cause_steps(unit: Unit, tenant_id: TenantId, item_id: str, found: _Found) -> Iterator[HistoryStep]:

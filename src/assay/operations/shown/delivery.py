@@ -42,6 +42,12 @@ ALERT_COLUMNS: tuple[Column, ...] = (
     ("SUCCESS", lambda one: f"{one.alert.tally.success}/{one.alert.tally.total}"),
     ("ROOT CAUSE", lambda one: one.item_id or ""),
 )
+PEER_COLUMNS: tuple[Column, ...] = (
+    ("PEER", lambda one: plain(one.peer)),
+    ("RULES", lambda one: str(len(one.rules))),
+    ("STRANDS", lambda one: ", ".join(one.strands)),
+    ("KEYS", lambda one: ", ".join(one.key_ids)),
+)
 QUERY_COLUMNS: tuple[Column, ...] = (
     ("QUERY TYPE", lambda kind: str(kind.slug)),
     ("DOMAIN", lambda kind: str(kind.domain)),
@@ -215,7 +221,10 @@ def trace_text(shown: ShownTrace) -> str:
     if shown.permission is not None:
         who = shown.permission
         roles = ", ".join(who.roles) or "no role"
-        lines.append(f"asked by {who.principal_id}: {roles}, tier {who.action_tier}, ceiling {who.risk_ceiling}")
+        lines.append(
+            f"permission: {who.principal_id} (version {who.version}), {roles}, tier {who.action_tier},"
+            f" ceiling {who.risk_ceiling}, floor {who.authenticity_level_floor}"
+        )
     for step in shown.steps:
         by = "" if step.by is None else f" by {step.by}"
         place = "" if step.sequence_number is None else f" (entry {step.sequence_number})"

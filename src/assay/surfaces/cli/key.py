@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
+from assay.operations.node import OPERATIONS
 from assay.surfaces.cli.acting import SPAN
+from assay.surfaces.cli.derive import add_operations
 from assay.surfaces.cli.keys import read_anchors, read_key_text
 from assay.surfaces.cli.output import Call, Group, ListCommand
 
@@ -201,16 +203,7 @@ def _add(call: Call, given: str) -> None:
     call.answer({"anchors": unique}, "\n".join(unique))
 
 
-@_trust.command("list", cls=ListCommand)
-@click.pass_obj
-def _list_anchors(call: Call) -> None:
-    """List the trust anchors of assay.toml; none means that nobody else is believed."""
-    from assay.wiring import load_config
-
-    anchors = load_config(call.home).trust.anchors
-    if not anchors:
-        call.say("nobody else is trusted")
-    call.answer({"anchors": anchors}, "\n".join(anchors))
+add_operations(_trust, "key trust", OPERATIONS)
 
 
 def _one_line(text: str) -> str:

@@ -309,6 +309,7 @@ def _walk_rules(walk: Walk) -> None:
     get("/rule-alerts", "operator", "/rule-alerts?min_total=1&min_confidence=1")
     grants = {"rules": ["MAR-*"]}
     send("PUT", "/reporters/{principal_id}", "operator", "/reporters/service:bell", grants)
+    get("/reporters")
     kind = {"slug": "vessel.fog", "description": "may it sail", "domain": "maritime", "expected_level": "PRAMANA-3+"}
     post("/queries", {**kind, "answerer": "vessel.ukc-status", "rules": [rule["rule_id"]]}, "operator")
     get("/queries")
@@ -323,7 +324,10 @@ def _walk_others(walk: Walk) -> None:
     whole, get, post, send = walk.whole, walk.get, walk.post, walk.send
     agreed = {"peer": "bell", "rules": [["BELL-1", "MAR-YK-007"]], "strands": [], "keys": []}
     post("/peers", agreed, "operator")
+    get("/peers")
     get("/peers/{peer}", "operator", "/peers/bell")
+    get("/tenants")
+    get("/trust-anchors")
     told = whole.outcome(rule_id=None, rule_ids=["BELL-1", "BELL-2"])
     post("/outcomes/foreign", told, "bell")
     event = {"event_type": "crane.moved", "service": "bell", "timestamp": whole.later(minutes=4), "payload": {"t": 4}}
