@@ -20,6 +20,7 @@ from assay.identity.caller import Caller, Proof, Via, local_caller
 from assay.identity.credential import EVERY_SCOPE
 from assay.identity.principal import Principal, PrincipalKind
 from assay.identity.risk import RiskTier
+from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant, render_instant
@@ -126,7 +127,8 @@ class ClaimsDesk(Desk):
         at: Instant | None = None,
         **more: Any,  # noqa: ANN401
     ) -> "DecidedClaims":
-        reply = Reply(choice=choice, seen=more.pop("seen", ticket.shown_hash), reason="looked at it")
+        body = canonicalize(more.pop("body", {})).decode()
+        reply = Reply(choice=choice, seen=more.pop("seen", ticket.shown_hash), reason="looked at it", body=body)
         when = at or self.at(minutes=3)
         token = self.session(by, seconds=(when - self.start).total_seconds())
         done = answer_desk(self.tools, self.calling(token, when), ticket.id, reply, **more)

@@ -1,18 +1,21 @@
 """Every output passes the gates, whichever room reasoned: published, held for people, or refused; always recorded."""
 
 from collections.abc import Iterator
+from dataclasses import replace as with_fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 
 from assay.claims.bundle import ClaimType, UncertaintyMethod
+from assay.claims.estimate.equivalence import RuleJudge
 from assay.claims.parse_bundle import Reading, check_bundle
 from assay.delivery.annotate import GateMark
 from assay.delivery.answerer import Question
 from assay.delivery.answerer import Reply as Said
 from assay.delivery.level import Level
+from assay.flows.claims.estimate import ModelEstimator
 from assay.flows.claims.output_claims import bundle_claims, claims_of_state, claims_of_verdicts
 from assay.flows.claims.policies import ReleaseGatePolicy, release_gate_policy
 from assay.flows.delivery.answer_record import get_record
@@ -31,6 +34,7 @@ from assay.identity.risk import RiskTier
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
+from assay.ports.model import FinishReason, Generation, Model, ModelIdentity
 from assay.registry.errors import TierClosedError
 from assay.registry.trip import Fired, FiringCause, SenseFigures
 from assay.review.errors import ReviewError
@@ -111,6 +115,61 @@ def test_claims_that_are_none_are_refused(node: Delivery, rough: Any) -> None:  
     assert (done.tickets, gate_of(done).bundle_hash) == ((), None)
     with raises(ClaimsFlowError.not_resumable):
         resume_answer(node.tools, done.answer_id, credential=node.amira, at=node.desk.at(minutes=5))
+
+
+class _Speaker:
+    """A model that says the same each time, and counts what it was asked."""
+
+    def __init__(self, said: str) -> None:
+        self.said = said
+        self.drawn = 0
+
+    def generate(self, _prompt: str, **_how: object) -> tuple[Generation, ...]:
+        self.drawn += 1
+        made = Generation(
+            text=self.said,
+            tokens=(),
+            finish=FinishReason.STOP,
+            model=cast("ModelIdentity", None),
+            seed=0,
+            prompt_tokens=None,
+            generated_tokens=None,
+            elapsed_seconds=0.0,
+        )
+        return (made,)
+
+
+def _estimating(node: Delivery, speaker: _Speaker, per_day: int | None = None) -> Delivery:
+    """The node with a general model, and a policy that requires a computed uncertainty."""
+    text = 'id: c\nversion: "1"\nuncertainty: {require_computed: true}\n'
+    release_gate_policy(node.tools, local_caller(TENANT, at=node.desk.at(seconds=30)), ReleaseGatePolicy(document=text))
+    estimator = ModelEstimator(cast("Model", speaker), RuleJudge(), name="speaker", answers_per_day=per_day)
+    return with_fields(node, desk=with_fields(node.desk, tools=with_fields(node.tools, estimator=estimator)))
+
+
+def test_an_answer_is_estimated_by_the_general_model_once_and_within_a_budget(node: Delivery) -> None:
+    """The same answer costs nothing the second time; another one beyond the budget waits for people."""
+    speaker = _Speaker("Yes.")
+    node = _estimating(node, speaker, per_day=7)
+    assert [gate_of(node.ask()).decision for _ in range(2)] == ["PUBLISH", "PUBLISH"]
+    assert speaker.drawn == 5
+    other = node.answering(lambda _question: claiming(UNSURE), "other")
+    done = other.ask(slug="other")
+    assert gate_of(done).decision == "DEFER"
+    assert "claims.estimate_budget" in gate_of(done).reason
+    assert speaker.drawn == 5
+
+
+def test_an_answer_that_the_general_model_denies_waits_with_its_estimate_on_record(node: Delivery) -> None:
+    node = _estimating(node, _Speaker("No, it is not."))
+    done = node.ask()
+    assert (done.body.output, gate_of(done).decision) == (None, "DEFER")
+    [entry] = node.desk.entries(EntryKind.CLAIMS_RECEIVED)
+    [estimate] = entry["context"]["estimates"].values()
+    assert estimate["cost"]["answers"] == 5
+    # The decision on record rests on the same estimate, without another question.
+    [decided] = node.desk.entries(EntryKind.CLAIMS_DECIDED)
+    assert "does not affirm" in decided["outcome"]["reason"]
 
 
 @pytest.mark.clause("claimbundle", "gate-recommendations")

@@ -77,6 +77,7 @@ class GateFacts:
     are the hashes of evidence whose content was kept here and is gone. `seen` are hashes of evidence that another room
     of this node holds. `passages` are by claim id: what the pointers quote. `mandate` is the standing approval that
     covers the call of this bundle: the flow has compared its limits, and uses it up in the commit of the decision.
+    `edited_by` is the reviewer who wrote it, and may approve it as little as its agent may.
     """
 
     now: Instant
@@ -99,6 +100,7 @@ class GateFacts:
     passages: Mapping[str, tuple[Passage, ...]] = field(default_factory=dict)
     rules: GateRules = CURRENT_RULES
     mandate: str | None = None
+    edited_by: str | None = None
 
 
 class GateAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -320,8 +322,8 @@ def _resumed_by(
 
 def _parties(bundle: ClaimBundle, facts: GateFacts) -> tuple[str, ...]:
     """Whose word about the bundle counts for nothing: they made it, sent it, or asked for it."""
-    asked = () if facts.asked_by is None else (facts.asked_by,)
-    return (bundle.origin_agent, facts.submitter, *asked)
+    others = (one for one in (facts.asked_by, facts.edited_by) if one is not None)
+    return (bundle.origin_agent, facts.submitter, *others)
 
 
 def _uncertainty_findings(

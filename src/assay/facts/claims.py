@@ -50,7 +50,8 @@ class BundleContext(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     `estimate_problem` says why an uncertainty that was asked for could not be computed; the gate defers then.
     `asked_by` is who asked the node for the output that the bundle claims, where it is one of the node's own, and
     `answer_id` the answer that waits for the bundle.
-    `passages` are what the pointers of each claim quote.
+    `passages` are what the pointers of each claim quote. `edited_by` is the reviewer who changed the bundle that this
+    one takes the place of.
     """
 
     tool_arguments: tuple[str, ...] = ()
@@ -60,6 +61,7 @@ class BundleContext(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     asked_by: PrincipalId | UnsetType = UNSET
     answer_id: str | UnsetType = UNSET
     passages: dict[str, tuple[Passage, ...]] | UnsetType = UNSET
+    edited_by: PrincipalId | UnsetType = UNSET
 
 
 class BundleReceived(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

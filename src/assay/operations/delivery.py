@@ -64,7 +64,7 @@ ANSWER_ASK = Change(
     location="/answers/{answer_id}",
     shows=shown.answer_text,
     blames=no_if(lambda done: done.body.withheld),
-    uses=("answerers",),
+    uses=("answerers", "estimator"),
     by_floor=True,
     crew="judge",
 )

@@ -170,7 +170,7 @@ OPERATIONS: tuple[Operation, ...] = (
         command="truth answer",
         shows=handled_text,
         blames=no_if(lambda done: done.delivered.body.withheld),
-        uses=("answerers",),
+        uses=("answerers", "estimator"),
         crew="judge",
         by_floor=True,
     ),

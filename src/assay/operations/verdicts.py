@@ -135,7 +135,7 @@ _VERDICTS: tuple[Operation, ...] = (
         "POST /telemetry/answers",
         needs=EVALUATE,
         example=TELEMETRY_EXAMPLE,
-        uses=("judge", "answerers"),
+        uses=("judge", "answerers", "estimator"),
         crew="judge",
         by_floor=True,
     ),

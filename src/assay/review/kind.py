@@ -80,6 +80,7 @@ KIND_RULES: Mapping[TicketKind, KindRule] = MappingProxyType(
             expiries=(OnExpiry.DENY,),
             undoable=True,
             bulk=True,
+            has_body=True,
         ),
         TicketKind.DEFERRAL: KindRule(
             choices=("resume", "reject"),
@@ -88,6 +89,7 @@ KIND_RULES: Mapping[TicketKind, KindRule] = MappingProxyType(
             expiries=(OnExpiry.DENY, OnExpiry.STAY_OPEN),
             undoable=True,
             bulk=True,
+            has_body=True,
         ),
         # Expiry leaves the verdict held: it neither attests nor declines.
         TicketKind.ATTESTATION: KindRule(

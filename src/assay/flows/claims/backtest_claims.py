@@ -173,6 +173,7 @@ def recorded_case(
         tool_arguments=context.tool_arguments,
         audit_recorded=True,
         asked_by=context.asked_by or None,
+        edited_by=context.edited_by or None,
         seen=cited_clauses(bundle) if row.submitted_by == own_agent else frozenset(),
         passages=context.passages or {},
         rules=GateRules.FIRST,

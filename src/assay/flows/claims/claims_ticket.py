@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from assay.claims.bundle import Claim, ClaimBundle, bundle_hash
 from assay.claims.decide import Outcome
+from assay.claims.edit import ClaimChange
 from assay.claims.passage import Passage
 from assay.claims.policy import ApprovalNeed, ApprovalPolicy
 from assay.claims.risk import highest_tier
@@ -87,6 +88,7 @@ def draft_approval(
     policy: ApprovalPolicy,
     *,
     passages: Passages = _NO_PASSAGES,
+    edit: str = "",
     requested_by: PrincipalId,
     at: Instant,
 ) -> Ticket:
@@ -94,8 +96,11 @@ def draft_approval(
     draft = TicketDraft(
         kind=TicketKind.APPROVAL,
         title=_title(f"approve as {need.role}: {highest_tier(bundle)} by {bundle.origin_agent}", bundle),
-        shown=render_bundle_shown(
-            bundle, arguments, outcome, passages, asked=f"approval by {need.people} of {need.role}"
+        shown=_with_edit(
+            render_bundle_shown(
+                bundle, arguments, outcome, passages, asked=f"approval by {need.people} of {need.role}"
+            ),
+            edit,
         ),
         eligible_roles=roles,
         quorum=need.people,
@@ -115,6 +120,7 @@ def draft_deferral(
     outcome: Outcome,
     *,
     passages: Passages = _NO_PASSAGES,
+    edit: str = "",
     requested_by: PrincipalId,
     at: Instant,
 ) -> Ticket:
@@ -122,8 +128,11 @@ def draft_deferral(
     draft = TicketDraft(
         kind=TicketKind.DEFERRAL,
         title=_title(f"resume past {outcome.stopped_by}: {highest_tier(bundle)} by {bundle.origin_agent}", bundle),
-        shown=render_bundle_shown(
-            bundle, arguments, outcome, passages, asked=f"a reviewer to let it past {outcome.stopped_by}"
+        shown=_with_edit(
+            render_bundle_shown(
+                bundle, arguments, outcome, passages, asked=f"a reviewer to let it past {outcome.stopped_by}"
+            ),
+            edit,
         ),
         eligible_roles=(BuiltInRole.REVIEWER,),
         opened_by=CLAIMS_SERVICE,
@@ -159,6 +168,26 @@ def draft_sample(
         about=about_sample(bundle_hash(bundle)),
     )
     return draft_ticket(tools, tenant_id, draft, at=at)
+
+
+def render_edit(edits: Digest, edited_by: PrincipalId, changes: tuple[ClaimChange, ...]) -> str:
+    """What a reviewer changed of an earlier bundle, before and after."""
+    lines = [f"edited by {_quoted(edited_by)} from bundle {edits}:"]
+    for one in changes:
+        where = one.field if one.claim_id is None else f"claim {_quoted(one.claim_id)}, {one.field}"
+        lines.append(f"  {where}")
+        lines += [f"    - {escape_unseen(one.before)}"] if one.before is not None else []
+        lines += [f"    + {escape_unseen(one.after)}"] if one.after is not None else []
+    return "\n".join(lines)
+
+
+def _with_edit(shown: str, edit: str) -> str:
+    """The bundle whole, and after it as much of the changes as there is room for: they repeat what it says."""
+    room = LONGEST_SHOWN - len(shown.encode()) - _SAID
+    if not edit or room < _SAID:
+        return shown
+    cut = edit.encode()[:room].decode(errors="ignore")
+    return f"{shown}\n\n{cut}" if cut == edit else f"{shown}\n\n{cut}\n… more changes than fit here"
 
 
 def is_showable(

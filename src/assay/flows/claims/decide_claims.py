@@ -26,8 +26,16 @@ from assay.facts.claims import (
     bounded_outcome,
     decision_entry,
 )
-from assay.flows.claims.claims_facts import Case, Recorded, active_policy, asked_of, load_case, load_standing
-from assay.flows.claims.claims_ticket import approvers_of, draft_approval, draft_deferral, is_showable
+from assay.flows.claims.claims_facts import (
+    Case,
+    Recorded,
+    active_policy,
+    asked_of,
+    changes_of,
+    load_case,
+    load_standing,
+)
+from assay.flows.claims.claims_ticket import approvers_of, draft_approval, draft_deferral, is_showable, render_edit
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.claims import ClaimsFlowError
 from assay.flows.permits.cover import use_mandate
@@ -206,10 +214,16 @@ class _Noting:
         return report
 
 
-def _gates(tools: Tools, case: Case, noted: list[ThreatReport]) -> tuple[tuple[GateName, Gate], ...]:
+Gates = tuple[tuple[GateName, Gate], ...]
+
+
+def _gates(tools: Tools, case: Case, noted: list[ThreatReport]) -> Gates:
     """The standard chain; an uncertainty that was to be computed and could not be is the uncertainty gate's answer."""
-    gates = standard_gates([_Noting(one, noted) for one in tools.guardians])
-    problem = case.context.estimate_problem
+    return hindered(standard_gates([_Noting(one, noted) for one in tools.guardians]), case.context.estimate_problem)
+
+
+def hindered(gates: Gates, problem: str | None) -> Gates:
+    """The gates, where the uncertainty gate cannot answer for this problem: its answer is then the stricter one."""
     if problem is None:
         return gates
 
@@ -349,6 +363,7 @@ def _tickets(
                     case.facts.tool_arguments,
                     outcome,
                     passages=case.facts.passages,
+                    edit=_edit_text(unit, tenant_id, case),
                     requested_by=_asker(case),
                     at=case.facts.now,
                 ),
@@ -361,6 +376,7 @@ def _approval_tickets(
     policy = case.standing.policy
     asked = {one.role for one in case.standing.open_tickets}
     missing = find_approvals(case.bundle, case.facts, policy).missing
+    edit = _edit_text(unit, tenant_id, case)
     for need in (one for one in missing if one.role not in asked):
         ticket = draft_approval(
             tools,
@@ -372,10 +388,16 @@ def _approval_tickets(
             approvers_of(unit, tenant_id, need.role),
             policy.approvals,
             passages=case.facts.passages,
+            edit=edit,
             requested_by=_asker(case),
             at=case.facts.now,
         )
         yield need.role, ticket
+
+
+def _edit_text(unit: Unit, tenant_id: TenantId, case: Case) -> str:
+    by, edits = case.context.edited_by, case.row.resumes
+    return "" if by is UNSET or edits is None else render_edit(edits, by, changes_of(unit, tenant_id, case.row))
 
 
 def _asker(case: Case) -> PrincipalId:

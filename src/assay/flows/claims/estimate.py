@@ -6,15 +6,17 @@ A model that does not answer gives no estimate: nothing is made up in its place.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
+from types import MappingProxyType
 from typing import Annotated, Protocol
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
-from assay.claims.bundle import UncertaintyMethod
+from assay.claims.bundle import ClaimBundle, UncertaintyMethod
 from assay.claims.errors import ClaimsError
 from assay.claims.estimate.cluster import SampledAnswer
 from assay.claims.estimate.disagree import TEMPERATURES, estimate_disagreement
@@ -22,10 +24,13 @@ from assay.claims.estimate.entropy import GATING_ANSWERS, Correction, Weighting,
 from assay.claims.estimate.equivalence import EquivalenceJudge
 from assay.claims.estimate.estimate import Estimate
 from assay.claims.estimate.stated import Calibrator, estimate_stated
+from assay.claims.policy import ClaimsPolicy
+from assay.facts.claims import BundleContext
 from assay.flows.errors.claims import ClaimsFlowError
 from assay.flows.request import Option, Request
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
+from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.model import Generation, Model
@@ -34,6 +39,8 @@ _ENTROPY_TEMPERATURE = 1.0
 _MAX_TOKENS = 256
 _MOST_CACHED = 1024
 _GREEDY_ANSWERS = 1
+# Each is several answers of a model.
+_MOST_QUESTIONS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +130,61 @@ def estimate(tools: Tools, caller: Caller, request: EstimateQuestion) -> Estimat
         sampling=sampling,
         calibrator=request.calibrator,
     )
+    return found
+
+
+def estimated_context(
+    tools: Tools,
+    tenant_id: TenantId,
+    policy: ClaimsPolicy,
+    bundle: ClaimBundle,
+    context: BundleContext,
+    questions: Mapping[str, str] = MappingProxyType({}),
+    *,
+    at: Instant,
+) -> BundleContext:
+    """The context of a bundle with what the node's own model says, where the policy or the agent asks for it.
+
+    A check that was asked for and cannot be made gives the stricter answer.
+    """
+    estimator = tools.estimator
+    asked = _questions(policy, bundle, questions, is_able=estimator is not None)
+    problem = _question_problem(bundle, asked)
+    if asked and problem is None and estimator is None:
+        problem = "expected a model that draws answers, got none"
+    if not asked or problem is not None or estimator is None:
+        return replace(context, estimate_problem=problem)
+    try:
+        found = {name: _made(estimator(tenant_id, text, at=at)) for name, text in sorted(asked.items())}
+    except Error as error:
+        return replace(context, estimate_problem=f"{error.code}: {error}")
+    except Exception as error:  # noqa: BLE001  whatever broke in a judge, the bundle is on record and goes no further
+        return replace(context, estimate_problem=f"fault: {type(error).__name__}")
+    return replace(context, estimates=found, questions=dict(asked))
+
+
+def _questions(
+    policy: ClaimsPolicy, bundle: ClaimBundle, questions: Mapping[str, str], *, is_able: bool
+) -> Mapping[str, str]:
+    """The policy's own question about every claim where it requires a computed uncertainty, else the agent's."""
+    if policy.uncertainty.require_computed and is_able:
+        return {claim.id: policy.uncertainty.question_for(claim.statement) for claim in bundle.claims}
+    return questions
+
+
+def _question_problem(bundle: ClaimBundle, asked: Mapping[str, str]) -> str | None:
+    unknown = sorted(asked.keys() - {claim.id for claim in bundle.claims})
+    if unknown:
+        return f"expected questions for claims of the bundle, got `{unknown[0][:80]}`"
+    if len(asked) > _MOST_QUESTIONS:
+        return f"expected at most {_MOST_QUESTIONS} claims to ask a model about, got {len(asked)}"
+    return None
+
+
+def _made(found: object) -> Estimate:
+    """Whatever an operator's estimator returns, only an estimate goes on record as one."""
+    if not isinstance(found, Estimate):
+        raise TypeError(type(found).__name__)
     return found
 
 

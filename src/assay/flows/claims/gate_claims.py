@@ -16,10 +16,8 @@ from msgspec.structs import replace
 from assay.claims.bundle import ClaimBundle, Decision, bundle_hash
 from assay.claims.decide import arguments_hash, run_gates
 from assay.claims.errors import BundleError
-from assay.claims.estimate.estimate import Estimate
 from assay.claims.gate import GateFacts, standard_gates
 from assay.claims.parse_bundle import BundleFinding, Reading, check_bundle, parse_bundle
-from assay.claims.policy import ClaimsPolicy
 from assay.claims.problem import ClaimProblem, render_claim_problems
 from assay.facts.claims import BundleContext, ClaimsRefused, received_entry, received_row, refused_entry
 from assay.flows.claims.claims_facts import Case, active_policy, asked_of, is_case_current, load_new_case
@@ -34,6 +32,7 @@ from assay.flows.claims.decide_claims import (
     record_outcome,
     told_of,
 )
+from assay.flows.claims.estimate import estimated_context
 from assay.flows.claims.evidence import check_contents, store_contents
 from assay.flows.claims.show_claims import keep_back, require_party, show_claims
 from assay.flows.errors import NotFoundError
@@ -68,8 +67,8 @@ from assay.ports.database import Unit
 LINES = "application/x-ndjson"
 _LONGEST_THREAD = 200
 _LONGEST_REASON = 4000
-# Each is several answers of a model.
-_MOST_QUESTIONS = 20
+_WAITING = (Decision.DEFER.value, Decision.ESCALATE.value)
+_MOST_TWINS = 20
 _LINE_LIMITS = Limits(max_depth=BODY_DEPTH, exact_numbers=True)
 
 
@@ -222,7 +221,10 @@ def gate_document(
             return _again(tools, caller, row, bundle)
         if asked is None:
             # The model is asked once about a bundle.
-            asked = _estimated(tools, caller, taken.case, submitted.questions)
+            case, policy = taken.case, taken.case.standing.policy
+            asked = estimated_context(
+                tools, caller.tenant_id, policy, case.bundle, case.context, submitted.questions, at=caller.at
+            )
         done = _decide(tools, caller, taken, asked)
         if done is not None:
             return done
@@ -273,6 +275,10 @@ def _decide(tools: Tools, caller: Caller, taken: _Taken, context: BundleContext)
     """Run the gates, then record bundle and decision in one commit; None where what they rest on changed meanwhile."""
     case = taken.case.with_context(context)
     outcome, reports = ask_gates(tools, case)
+    if outcome.decision not in FINAL and case.row.resumes is None:
+        twin = tools.database.read(lambda unit: _find_twin(unit, caller.tenant_id, case))
+        if twin is not None:
+            return decide_claims(tools, caller.tenant_id, twin, at=caller.at)
 
     def work(unit: Unit) -> GatedClaims | None:
         principal = confirm(unit, caller).principal
@@ -293,6 +299,34 @@ def _decide(tools: Tools, caller: Caller, taken: _Taken, context: BundleContext)
     except EntrySizeError as error:
         _log_refusal(tools, caller, case.row.bundle_hash, error)
         raise
+
+
+def _find_twin(unit: Unit, tenant_id: TenantId, case: Case) -> Digest | None:
+    """The bundle of the same agent with the same id, claims and tool arguments about which people are being asked.
+
+    It came with another timestamp. Nobody is asked twice: the later one is not received, and answered with the earlier.
+    """
+    row = case.row
+    under = unit.pages.bundles(
+        tenant_id, submitted_by=row.submitted_by, bundle_id=row.bundle_id, decisions=_WAITING, limit=_MOST_TWINS
+    )
+    for one in under:
+        context = msgspec.json.decode(one.context, type=BundleContext)
+        said = (context.tool_arguments, context.passages, one.thread)
+        is_same = said == (case.context.tool_arguments, case.context.passages, row.thread)
+        bundle = parse_bundle(one.text)
+        asks = (case.bundle.claims, case.bundle.required_approvals)
+        if is_same and (bundle.claims, bundle.required_approvals) == asks and _is_asked(unit, tenant_id, one):
+            return one.bundle_hash
+    return None
+
+
+def _is_asked(unit: Unit, tenant_id: TenantId, row: ReceivedBundle) -> bool:
+    """Whether a ticket about it is open, and nothing took its place."""
+    if unit.claims.find_successor(tenant_id, row.bundle_hash) is not None:
+        return False
+    asked = (one.ticket_id for told in asked_of(unit, tenant_id, row.bundle_hash) for one in told.tickets)
+    return any(unit.review.find_settlement(tenant_id, one) is None for one in asked)
 
 
 def _is_current(unit: Unit, taken: _Taken, case: Case, principal: Principal, at: Instant) -> bool:
@@ -365,52 +399,6 @@ def _require_resumable(unit: Unit, row: ReceivedBundle, principal: Principal) ->
         raise ClaimsFlowError.not_resumable(
             f"expected a bundle without a successor, got `{earlier.bundle_hash}`, which has one"
         )
-
-
-def _estimated(tools: Tools, caller: Caller, case: Case, questions: Mapping[str, str]) -> BundleContext:
-    """The context with what the node's own model says, where the policy or the agent asks for it.
-
-    A check that was asked for and cannot be made gives the stricter answer.
-    """
-    estimator, bundle, context = tools.estimator, case.bundle, case.context
-    asked = _questions(case.standing.policy, bundle, questions, is_able=estimator is not None)
-    problem = _question_problem(bundle, asked)
-    if asked and problem is None and estimator is None:
-        problem = "expected a model that draws answers, got none"
-    if not asked or problem is not None or estimator is None:
-        return replace(context, estimate_problem=problem)
-    try:
-        found = {name: _made(estimator(caller.tenant_id, text, at=caller.at)) for name, text in sorted(asked.items())}
-    except Error as error:
-        return replace(context, estimate_problem=f"{error.code}: {error}")
-    except Exception as error:  # noqa: BLE001  whatever broke in a judge, the bundle is on record and goes no further
-        return replace(context, estimate_problem=f"fault: {type(error).__name__}")
-    return replace(context, estimates=found, questions=dict(asked))
-
-
-def _questions(
-    policy: ClaimsPolicy, bundle: ClaimBundle, questions: Mapping[str, str], *, is_able: bool
-) -> Mapping[str, str]:
-    """The policy's own question about every claim where it requires a computed uncertainty, else the agent's."""
-    if policy.uncertainty.require_computed and is_able:
-        return {claim.id: policy.uncertainty.question_for(claim.statement) for claim in bundle.claims}
-    return questions
-
-
-def _question_problem(bundle: ClaimBundle, asked: Mapping[str, str]) -> str | None:
-    unknown = sorted(asked.keys() - {claim.id for claim in bundle.claims})
-    if unknown:
-        return f"expected questions for claims of the bundle, got `{unknown[0][:80]}`"
-    if len(asked) > _MOST_QUESTIONS:
-        return f"expected at most {_MOST_QUESTIONS} claims to ask a model about, got {len(asked)}"
-    return None
-
-
-def _made(found: object) -> Estimate:
-    """Whatever an operator's estimator returns, only an estimate goes on record as one."""
-    if not isinstance(found, Estimate):
-        raise TypeError(type(found).__name__)
-    return found
 
 
 def _checked_thread(thread: str | None) -> str | None:

@@ -18,6 +18,8 @@ from assay.claims.policy import ClaimsPolicy
 from assay.delivery.annotate import GateMark
 from assay.facts.claims import BundleContext, received_entry, received_row
 from assay.flows.claims.claims_facts import active_policy, ceiling_of, own_agent
+from assay.flows.claims.decide_claims import hindered
+from assay.flows.claims.estimate import estimated_context
 from assay.flows.claims.output_claims import at_least, cited_clauses
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
@@ -35,15 +37,20 @@ _WAITING = frozenset({Decision.DEFER, Decision.ESCALATE})
 class OutputRules(Struct, frozen=True, kw_only=True):
     """What outputs for one reader are gated by: the policy in force, and the highest tier this reader may act at."""
 
+    tenant_id: TenantId
     policy: ClaimsPolicy
     ceiling: RiskTier | None
 
 
 class GatedOutput(Struct, frozen=True, kw_only=True):
-    """What the gates decided; `waiting` is the bundle that people can still let through, if they can."""
+    """What the gates decided; `waiting` is the bundle that people can still let through, if they can.
+
+    `context` has what the node's own model said of it, where the policy asks for that.
+    """
 
     outcome: Outcome
     waiting: ClaimBundle | None
+    context: BundleContext = BundleContext()
 
     @property
     def mark(self) -> GateMark:
@@ -51,7 +58,10 @@ class GatedOutput(Struct, frozen=True, kw_only=True):
 
 
 def load_output_rules(unit: Unit, principal: Principal, *, at: Instant) -> OutputRules:
-    return OutputRules(policy=active_policy(unit, principal.tenant_id), ceiling=ceiling_of(unit, principal, at))
+    tenant_id = principal.tenant_id
+    return OutputRules(
+        tenant_id=tenant_id, policy=active_policy(unit, tenant_id), ceiling=ceiling_of(unit, principal, at)
+    )
 
 
 def gate_output(
@@ -63,7 +73,11 @@ def gate_output(
     asked_by: PrincipalId,
     at: Instant,
 ) -> GatedOutput:
-    """Claims that are none are refused; `tier` is the least that acting on the output amounts to."""
+    """Claims that are none are refused; `tier` is the least that acting on the output amounts to.
+
+    Where the policy requires a computed uncertainty, the general model is asked about each claim, at the cost that its
+    estimate states and within the tenant's budget.
+    """
     agent = own_agent(tools)
     document = {
         "id": str(UUID(bytes=tools.entropy.token(_UUID_BYTES), version=4)),
@@ -75,6 +89,9 @@ def gate_output(
     if finding.bundle is not None:
         raised = replace(finding.bundle, claims=at_least(finding.bundle.claims, tier))
         finding = replace(finding, bundle=raised)
+    context = BundleContext(asked_by=asked_by)
+    if finding.bundle is not None:
+        context = estimated_context(tools, rules.tenant_id, rules.policy, finding.bundle, context, at=at)
     facts = GateFacts(
         now=at,
         submitter=agent,
@@ -82,10 +99,14 @@ def gate_output(
         # Nobody sees the output before it is in the ledger, with this decision.
         audit_recorded=True,
         asked_by=asked_by,
+        estimates=context.estimates,
+        questions=context.questions,
         seen=frozenset() if finding.bundle is None else cited_clauses(finding.bundle),
     )
-    outcome = gate_document(finding, standard_gates(tools.guardians), facts, rules.policy)
-    return GatedOutput(outcome=outcome, waiting=finding.bundle if outcome.decision in _WAITING else None)
+    gates = hindered(standard_gates(tools.guardians), context.estimate_problem)
+    outcome = gate_document(finding, gates, facts, rules.policy)
+    waiting = finding.bundle if outcome.decision in _WAITING else None
+    return GatedOutput(outcome=outcome, waiting=waiting, context=context)
 
 
 def mark_of(outcome: Outcome, waiting: Digest | None) -> GateMark:
@@ -100,9 +121,9 @@ def mark_of(outcome: Outcome, waiting: Digest | None) -> GateMark:
 
 
 def hold_output(
-    unit: Unit, tenant_id: TenantId, bundle: ClaimBundle, *, asked_by: PrincipalId, answer_id: str, at: Instant
+    unit: Unit, tenant_id: TenantId, bundle: ClaimBundle, context: BundleContext, *, answer_id: str, at: Instant
 ) -> None:
     """Record the bundle as the node's own, with the answer that waits for it; people other than the asker judge it."""
-    context = BundleContext(asked_by=asked_by, answer_id=answer_id)
+    context = replace(context, answer_id=answer_id)
     row = received_row(bundle, context, submitted_by=PrincipalId(bundle.origin_agent), thread=None, resumes=None, at=at)
     unit.record(received_entry(tenant_id, row, bundle, context))

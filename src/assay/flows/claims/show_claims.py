@@ -13,11 +13,12 @@ from msgspec.structs import replace
 
 from assay.claims.bundle import Claim, Decision
 from assay.claims.decide import decided_bundle
+from assay.claims.edit import ClaimChange
 from assay.claims.gate import GateFacts
 from assay.claims.parse_bundle import parse_bundle
 from assay.claims.passage import Passage, SupportResult
 from assay.facts.claims import BundleContext, ClaimsDecided
-from assay.flows.claims.claims_facts import asked_of
+from assay.flows.claims.claims_facts import asked_of, changes_of
 from assay.flows.claims.claims_rows import decided_rows, is_asker
 from assay.flows.claims.decide_claims import FINAL, GatedClaims, recorded_claims
 from assay.flows.claims.evidence import CheckQuote, check_quote_in
@@ -84,7 +85,8 @@ class ShownPassage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class ClaimsView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A bundle with its decision, and every decision about it in order; `successor` is the one in its place, if any.
 
-    `passages` are the quotes of each claim, by claim id, compared with what is held now.
+    `passages` are the quotes of each claim, by claim id, compared with what is held now. Where a reviewer edited the
+    bundle that it takes the place of, `edited_by` says who, and `changes` what.
     """
 
     gated: GatedClaims
@@ -94,6 +96,8 @@ class ClaimsView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     resumes: Digest | None
     successor: Digest | None
     passages: dict[str, tuple[ShownPassage, ...]] = {}
+    edited_by: PrincipalId | None = None
+    changes: tuple[ClaimChange, ...] = ()
 
 
 class ListedClaims(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -168,6 +172,8 @@ def show_claims(
         resumes=row.resumes,
         successor=None if successor is None else successor.bundle_hash,
         passages=_passages(unit, tenant_id, row),
+        edited_by=msgspec.json.decode(row.context, type=BundleContext).edited_by or None,
+        changes=changes_of(unit, tenant_id, row),
     )
 
 

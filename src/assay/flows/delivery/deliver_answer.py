@@ -371,7 +371,7 @@ def _record(
         raise AnswererError("the policy of the gates changed meanwhile, ask again")
     if gated.waiting is not None:
         answer_id = annotation.answer_id
-        hold_output(unit, tenant_id, gated.waiting, asked_by=principal.id, answer_id=answer_id, at=at)
+        hold_output(unit, tenant_id, gated.waiting, gated.context, answer_id=answer_id, at=at)
     text = text_of(record)
     draft = answer_entry(tools, tenant_id, record, body, record_hash=digest_of(text.encode()), at=at)
     row = DeliveredAnswer(

@@ -26,6 +26,11 @@ class ClaimsFlowError(FlowError):
     approver_refused = Code(
         "claims.approver_refused", "An approval by this person would not count for this bundle, so it is not taken."
     )
+    edit = Code(
+        "claims.edit",
+        "An answer carries an edit that is no bundle, changes nothing, or comes with an approval.",
+        Blame.INPUT,
+    )
     not_blind = Code(
         "claims.not_blind", "Somebody who judged or labelled an output before is asked to review it blindly."
     )

@@ -84,6 +84,13 @@ def view_text(view: ClaimsView) -> str:
     lines = [gated_text(view.gated), "", f"received {render_instant(view.received_at)} from {view.submitted_by}"]
     if view.resumes is not None:
         lines.append(f"in the place of {view.resumes}")
+    if view.edited_by is not None:
+        lines.append(f"edited by {view.edited_by}:")
+    for change in view.changes:
+        where = change.field if change.claim_id is None else f"{_line(change.claim_id)} {change.field}"
+        lines.append(
+            f"  {where}: {_cut(_line(change.before or '-'), _SAYS)} -> {_cut(_line(change.after or '-'), _SAYS)}"
+        )
     if view.successor is not None:
         lines.append(f"its place was taken by {view.successor}")
     lines += [_decision_line(one) for one in view.decisions]
