@@ -4,19 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.errors.ledger import LedgerFlowError, NoCheckpointError
+from assay.flows.errors.ledger import NoCheckpointError
 from assay.flows.ledger.append_record import append_record
 from assay.flows.ledger.export_ledger import ExportForm, export_ledger
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.kernel.bundle import parse_bundle
 from assay.kernel.check_bundle import check_bundle
-from assay.kernel.checkpoint import parse_checkpoint
 from assay.kernel.commitment import ReservedKeyError
 from assay.kernel.key import TrustAnchors
 from assay.kernel.ledger import EmptyBodyError
-from assay.kernel.tile import root_hash, tile_path
 from tests.flows._node import TENANT, append_notes, new_node, opened
-from tests.raising import raises
 
 _Files = dict[str, bytes]
 
@@ -37,41 +34,6 @@ def _exported(home: Path, form: ExportForm, **ends: int) -> _Files:
     return files
 
 
-def test_the_root_of_the_exported_tiles_is_the_signed_one(home: Path) -> None:
-    """A reader with nothing but the files comes to the root that the checkpoint names, over several tiles."""
-    with opened(home) as tools:
-        append_notes(tools, 600)
-        sign_checkpoint(tools, TENANT, at=tools.clock.now())
-        append_notes(tools, 10)
-    files = _exported(home, ExportForm.TILES)
-    signed = parse_checkpoint(files["checkpoint"]).checkpoint
-    assert signed.size == 603
-    assert root_hash(signed.size, lambda level, index, width: files[tile_path(level, index, width)]) == signed.root
-    assert list(files)[-1] == "checkpoint"
-
-
-def test_entry_bundles_hold_every_entry_behind_its_length(home: Path) -> None:
-    with opened(home) as tools:
-        append_notes(tools, 300)
-        sign_checkpoint(tools, TENANT, at=tools.clock.now())
-    files = _exported(home, ExportForm.TILES)
-    content, texts = files["tile/entries/000"] + files["tile/entries/001.p/47"], []
-    while content:
-        size = int.from_bytes(content[:2])
-        texts.append(content[2 : 2 + size])
-        content = content[2 + size :]
-    assert b"\n".join(texts) + b"\n" == _exported(home, ExportForm.NDJSON)["entries.ndjson"]
-
-
-def test_an_entry_that_no_bundle_can_hold_is_refused(home: Path) -> None:
-    with opened(home) as tools:
-        append_record(tools, TENANT, {"long": "x" * 70_000}, at=tools.clock.now()).result()
-        sign_checkpoint(tools, TENANT, at=tools.clock.now())
-    with raises(LedgerFlowError.entry_too_long, match="entry 4"):
-        _exported(home, ExportForm.TILES)
-    assert len(_exported(home, ExportForm.NDJSON)["entries.ndjson"].splitlines()) == 4
-
-
 def test_every_exported_bundle_proves_its_entry(home: Path) -> None:
     with opened(home) as tools:
         append_notes(tools, 5)
@@ -85,9 +47,8 @@ def test_every_exported_bundle_proves_its_entry(home: Path) -> None:
 
 
 def test_what_needs_a_checkpoint_says_so(home: Path) -> None:
-    for form in (ExportForm.BUNDLE, ExportForm.TILES):
-        with pytest.raises(NoCheckpointError):
-            _exported(home, form)
+    with pytest.raises(NoCheckpointError):
+        _exported(home, ExportForm.BUNDLE)
 
 
 def test_a_record_that_is_no_object_or_looks_sealed_is_not_appended(home: Path) -> None:

@@ -51,11 +51,10 @@ class LedgerFlowError(FlowError):
         "An index beside the ledger is not the one that was logged; a full audit says where.",
         Blame.OURS,
     )
-    entry_too_long = Code(
-        "ledger.entry_too_long",
-        "An entry does not fit a tile log's entry bundle, whose lengths have 16 bits.",
-        Blame.USAGE,
+    other_log = Code(
+        "ledger.other_log", "The place to publish to holds another log, or a later state of this one.", Blame.INPUT
     )
+    no_log = Code("ledger.no_log", "There is no tile log, or one that cannot be read.", Blame.INPUT)
     key_in_use = Code(
         "key.in_use", "A key that the node signs with cannot be ended; it is replaced first.", Blame.USAGE
     )

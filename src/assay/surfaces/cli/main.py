@@ -38,6 +38,7 @@ _SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "erase": ("@entry.erase", "erase personal values of an entry; its proof stays"),
         "watch": ("@events.follow", "follow the events of a tenant as they are recorded"),
         "canonical": ("canonical:canonical", "the canonical bytes of a JSON text, or their hash"),
+        "monitor": ("monitor:monitor", "verify a published tile log"),
         "witness": ("witness:witness", "cosign the checkpoints of other nodes"),
     },
     "People and keys": {
