@@ -85,6 +85,14 @@ ROOMS = (
         beside=("audit",),
     ),
     Room(
+        page="lake",
+        title="Readers elsewhere",
+        clauses=(),
+        commands=("lake", "monitor"),
+        errors=("lake", "objects"),
+        beside=("audit", "durability"),
+    ),
+    Room(
         page="storage",
         title="Storage",
         clauses=("ski 7", "kaori 3", "kaori 16"),

@@ -15,6 +15,7 @@ _HEAVY = frozenset(
         "dask",
         "documents",
         "images",
+        "lake",
         "langgraph",
         "llamacpp",
         "mcp",

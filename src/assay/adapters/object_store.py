@@ -99,7 +99,7 @@ class BucketObjects:
     def write(self, name: str, content: bytes) -> None:
         try:
             self._api.put(self._store, _checked(name), content)
-        except self._api.exceptions.BaseError as error:
+        except (self._api.exceptions.BaseError, FileNotFoundError) as error:
             raise self._failed(error) from error
 
     def remove(self, name: str) -> None:
@@ -115,7 +115,7 @@ class BucketObjects:
         folder = prefix.rpartition("/")[0]
         try:
             parts = [one for part in self._api.list(self._store, prefix=folder or None) for one in part]
-        except self._api.exceptions.BaseError as error:
+        except (self._api.exceptions.BaseError, FileNotFoundError) as error:
             raise self._failed(error) from error
         return sorted(one["path"] for one in parts if one["path"].startswith(prefix))
 

@@ -29,7 +29,11 @@ _LEDGER = (
         summary="Verify the ledger in the folder's own database, with every core; no server is believed.",
     ),
     Local(name="ledger.export", command="ledger export", summary="Write the ledger to files: entries, tiles, bundles."),
-    Local(name="log.monitor", command="monitor", summary="Verify a published tile log, with its files and a key alone."),
+    Local(
+        name="log.monitor", command="monitor", summary="Verify a published tile log, with its files and a key alone."
+    ),
+    Local(name="lake.export", command="lake export", summary="Write tables that other programs read, as Parquet."),
+    Local(name="lake.verify", command="lake verify", summary="Verify every row of the lake with its files and a key."),
     Local(name="ledger.watch", command="ledger watch", summary="Print new entries; reads `entries.list` again."),
     Local(name="json.canonicalize", command="canonical", summary="Print the canonical bytes of a JSON text."),
     Local(name="witness.init", command="witness init", summary="Make the key and the folder of a witness."),

@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class ObjectStore(Protocol):
-    """Named objects. A write is whole or nothing, and replaces what had the name; a name never leads out of the store."""
+    """Named objects. A write is whole or nothing and replaces what had the name; no name leads out of the store."""
 
     def read(self, name: str) -> bytes | None:
         """The content, or None where there is no such object."""

@@ -6,7 +6,7 @@ What was seen is kept, so that an entry is read once. A signed log that is not w
 signed checkpoints prove it to anybody.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -19,7 +19,7 @@ from assay.kernel.cosignature import verify_cosignatures
 from assay.kernel.digest import ZERO_DIGEST, Digest, digest_of
 from assay.kernel.entry import parse_entry
 from assay.kernel.errors import Error, MerkleError
-from assay.kernel.growth import EMPTY_GROWTH, Growth, Grown, grow
+from assay.kernel.growth import EMPTY_GROWTH, Grown, Growth, grow
 from assay.kernel.ids import TenantId
 from assay.kernel.key import KeyPurpose, KeyRing, TrustAnchors, trusted_keys
 from assay.kernel.merkle import HASH_SIZE, leaf_hash
@@ -168,10 +168,7 @@ def _require_growth(reader: "_Tiles", signed: SignedCheckpoint, seen: Seen) -> N
     if shown.size < known.size:
         message = f"{known.size} entries were seen, the log now shows {shown.size}; a cache may give out an old file"
         raise _FaultError(LogFault(code="checkpoint.shrinks", message=message, **notes))
-    if shown.size == known.size:
-        root = shown.root
-    else:
-        root = reader.root_at(known.size, shown)
+    root = shown.root if shown.size == known.size else reader.root_at(known.size, shown)
     if root != known.root:
         message = f"the signed log of {shown.size} entries does not begin with the {known.size} that were seen"
         raise _FaultError(LogFault(code="checkpoint.forks", message=message, **notes))

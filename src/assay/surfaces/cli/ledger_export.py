@@ -20,8 +20,8 @@ from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
     "--output",
     required=True,
     metavar="PATH",
-    help="A new file for ndjson (or - for standard output), a new or empty folder for bundle; for tiles a folder or the "
-    "URL of a bucket (s3://...), where only what is new is written.",
+    help="A new file for ndjson (or - for standard output), a new or empty folder for bundle; for tiles a folder or "
+    "the URL of a bucket (s3://...), where only what is new is written.",
 )
 @click.option(
     "--from", "first", type=click.IntRange(min=1), default=1, show_default=True, metavar="SEQ", help="Start here."

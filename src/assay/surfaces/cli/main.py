@@ -39,6 +39,7 @@ _SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "watch": ("@events.follow", "follow the events of a tenant as they are recorded"),
         "canonical": ("canonical:canonical", "the canonical bytes of a JSON text, or their hash"),
         "monitor": ("monitor:monitor", "verify a published tile log"),
+        "lake": ("lake:lake", "tables for other programs: export and verify"),
         "witness": ("witness:witness", "cosign the checkpoints of other nodes"),
     },
     "People and keys": {
