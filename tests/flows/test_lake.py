@@ -62,8 +62,13 @@ def _rewrite(path: Path, change: Callable[[Any], Any]) -> None:
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows, schema=table.schema), path)
 
 
+def _query(text: str) -> list[Any]:
+    with duckdb.connect() as connection:
+        return list(connection.execute(text).fetchall())
+
+
 def _file(lake: Path, table: str) -> Path:
-    return sorted((lake / table).rglob("*.parquet"))[0]
+    return min((lake / table).rglob("*.parquet"))
 
 
 def test_the_lake_of_a_whole_node_holds_and_every_table_has_rows(sample: Path, lake: Path) -> None:
@@ -77,20 +82,18 @@ def test_another_program_reads_it_with_tenant_kind_and_day(sample: Path, lake: P
     """DuckDB counts what the ledger says, and finds the folders' names as columns."""
     with opened(sample, writable=False) as tools:
         rows = tools.database.read(lambda unit: list(unit.ledger.entries(TENANT, first=1, last=None)))
-    decided = duckdb.sql(
+    decided = _query(
         f"SELECT tenant, kind, decision, count(*) FROM read_parquet('{lake}/decisions/**/*.parquet') GROUP BY ALL"
-    ).fetchall()
+    )
     assert {one[:2] for one in decided} == {("default", "claims.decided")}
     assert sum(one[3] for one in decided) == sum(row.kind == "claims.decided" for row in rows)
     assert {one[2] for one in decided} >= {"PUBLISH", "ESCALATE"}
-    held = duckdb.sql(
-        f"SELECT subject, tier FROM read_parquet('{lake}/verdicts/**/*.parquet') WHERE kind = 'verdict.held'"
-    ).fetchall()
+    held = _query(f"SELECT subject, tier FROM read_parquet('{lake}/verdicts/**/*.parquet') WHERE kind = 'verdict.held'")
     assert held
     assert {tier for _, tier in held} == {"high"}
-    [days] = duckdb.sql(f"SELECT min(day), max(day) FROM read_parquet('{lake}/tickets/**/*.parquet')").fetchall()
+    [days] = _query(f"SELECT min(day), max(day) FROM read_parquet('{lake}/tickets/**/*.parquet')")
     assert days[0] < days[1]
-    assert duckdb.sql(f"SELECT count(*) FROM read_parquet('{lake}/entries/**/*.parquet')").fetchall() == [(len(rows),)]
+    assert _query(f"SELECT count(*) FROM read_parquet('{lake}/entries/**/*.parquet')") == [(len(rows),)]
 
 
 def test_an_export_adds_only_what_is_new(tmp_path: Path) -> None:
@@ -158,7 +161,7 @@ def test_a_manifest_that_was_changed_moved_or_removed_is_not_believed(tmp_path: 
     kept = {path: path.read_bytes() for path in sorted(folder.iterdir())}
     first, second, third = kept
     for damage in (
-        lambda: second.unlink(),
+        second.unlink,
         lambda: second.write_bytes(kept[third]),
         lambda: second.write_bytes(kept[second].replace(b'payload":"ey', b'payload":"eX')),
     ):

@@ -141,7 +141,7 @@ class WebObjects:
             raise ObjectStoreError.unreachable(f"`{self._url}/{name}`: expected status 200, got {answer.status_code}")
         return answer.content
 
-    def write(self, name: str, content: bytes) -> None:
+    def write(self, name: str, content: bytes) -> None:  # noqa: ARG002 - of the contract
         raise ObjectStoreError.read_only(f"`{name}` cannot be written to `{self._url}`: name a folder or a bucket")
 
     def remove(self, name: str) -> None:

@@ -15,17 +15,17 @@ class ParquetFormat:
 
     def __init__(self) -> None:
         try:
-            import pyarrow  # noqa: PLC0415 - an extra, imported when it is used
+            import pyarrow as pa  # noqa: PLC0415 - an extra, imported when it is used
             from pyarrow import parquet  # noqa: PLC0415 - the same
         except ImportError as error:
             raise LakeError.reader_missing('pyarrow is missing: pip install "assay[lake]"') from error
-        self._arrow: Any = pyarrow
+        self._arrow: Any = pa
         self._parquet: Any = parquet
         self._types = {
-            ColumnType.INTEGER: pyarrow.int64(),
-            ColumnType.NUMBER: pyarrow.float64(),
-            ColumnType.TEXT: pyarrow.string(),
-            ColumnType.INSTANT: pyarrow.timestamp("us", tz="UTC"),
+            ColumnType.INTEGER: pa.int64(),
+            ColumnType.NUMBER: pa.float64(),
+            ColumnType.TEXT: pa.string(),
+            ColumnType.INSTANT: pa.timestamp("us", tz="UTC"),
         }
 
     def write(self, columns: Sequence[Column], rows: Sequence[Row]) -> bytes:

@@ -89,7 +89,8 @@ def monitor_log(store: ObjectStore, trusted: Trusted, seen: Seen | None) -> tupl
     content = store.read(CHECKPOINT_FILE)
     if content is None:
         raise LedgerFlowError.no_log("expected a tile log with a file `checkpoint`, got none")
-    size, origin, cosigned = 0, "" if seen is None else seen.checkpoint.origin, ()
+    size, origin = 0, "" if seen is None else seen.checkpoint.origin
+    cosigned: tuple[str, ...] = ()
     try:
         signed, cosigned = _verified(store, content, trusted)
         size, origin = signed.checkpoint.size, signed.checkpoint.origin
@@ -161,17 +162,20 @@ def _follow(store: ObjectStore, signed: SignedCheckpoint, seen: Seen | None) -> 
 def _require_growth(reader: "_Tiles", signed: SignedCheckpoint, seen: Seen) -> None:
     """The log must be the same one, no smaller, and begin with what was seen."""
     shown, known = signed.checkpoint, seen.checkpoint
-    notes = {"seen": seen.note, "shown": signed.note.received.decode()}
+
+    def fault(code: str, message: str) -> _FaultError:
+        return _FaultError(LogFault(code=code, message=message, seen=seen.note, shown=signed.note.received.decode()))
+
     if shown.origin != known.origin:
         message = f"expected the log `{known.origin}`, got `{shown.origin}`"
-        raise _FaultError(LogFault(code="checkpoint.origin", message=message, **notes))
+        raise fault("checkpoint.origin", message)
     if shown.size < known.size:
         message = f"{known.size} entries were seen, the log now shows {shown.size}; a cache may give out an old file"
-        raise _FaultError(LogFault(code="checkpoint.shrinks", message=message, **notes))
+        raise fault("checkpoint.shrinks", message)
     root = shown.root if shown.size == known.size else reader.root_at(known.size, shown)
     if root != known.root:
         message = f"the signed log of {shown.size} entries does not begin with the {known.size} that were seen"
-        raise _FaultError(LogFault(code="checkpoint.forks", message=message, **notes))
+        raise fault("checkpoint.forks", message)
 
 
 class _Tiles:
