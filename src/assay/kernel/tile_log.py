@@ -24,10 +24,10 @@ class EntryBundleError(MerkleError):
 
 
 class Place(NamedTuple):
-    """One tile or bundle: `width` hashes or entries, 256 when full."""
+    """One tile or bundle, the `number`th of its level: `width` hashes or entries, 256 when full."""
 
     level: int
-    index: int
+    number: int
     width: int
 
     @property

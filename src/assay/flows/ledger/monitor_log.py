@@ -217,7 +217,7 @@ class _Walk:
 
     def read(self, place: Place) -> None:
         texts = self._texts(place)
-        new = texts[self.growth.size - place.index * TILE_WIDTH :]
+        new = texts[self.growth.size - place.number * TILE_WIDTH :]
         tile = self._reader.read(*place)
         leaves = []
         for number, text in enumerate(new, self.growth.size + 1):
@@ -247,7 +247,7 @@ class _Walk:
                     return parse_entries(place, path, content)
                 except MerkleError as error:
                     raise _FaultError(_damaged(str(error))) from error
-        first = place.index * TILE_WIDTH + 1
+        first = place.number * TILE_WIDTH + 1
         raise _FaultError(_damaged(f"the bundle of entries from {first} on is missing", first))
 
     def _link(self, number: int, text: bytes) -> None:

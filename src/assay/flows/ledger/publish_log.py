@@ -106,7 +106,7 @@ def _new_files(unit: Unit, tenant_id: TenantId, known: int, kept: KeptCheckpoint
     for place in tiles_of(kept.size, after=known):
         yield place.path, unit.ledger.tile(tenant_id, *place)
     for place in bundles_of(kept.size, after=known):
-        first = place.index * TILE_WIDTH + 1
+        first = place.number * TILE_WIDTH + 1
         rows = unit.ledger.entries(tenant_id, first=first, last=first + place.width - 1)
         yield render_entries(place, [row.text for row in rows])
     keys = LogKeys(keys=tuple(unit.keys.endorsements()), retirements=tuple(unit.keys.retirements()))
@@ -116,7 +116,7 @@ def _new_files(unit: Unit, tenant_id: TenantId, known: int, kept: KeptCheckpoint
 
 def _remove_partials(store: ObjectStore, place: Place, known: int) -> None:
     """A tile that was published before it was full has narrower forms beside it."""
-    if known <= place.index << (8 * (place.level + 1)):
+    if known <= place.number << (8 * (place.level + 1)):
         return
     for folder in partial_folders(place):
         for name in store.names(folder):
