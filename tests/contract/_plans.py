@@ -13,7 +13,7 @@ __all__ = ["fill", "plans_of", "require_index", "require_narrow"]
 _TENANT_ALONE = re.compile(r"USING [\w ]+ \(tenant_id=\?\)|Index Cond: \(\(?tenant_id = [^)]*\)(?! AND)")
 # PostgreSQL may sort what it takes to be little; how, it decides anew when it has counted.
 # A query that only asks others has one row of its own, which no table holds.
-_WHOLE_TABLE = re.compile(r"(?m)^SCAN (?!held$|wanted$|(\d+ )?CONSTANT ROWS?$)|Seq Scan|TEMP B-TREE")
+_WHOLE_TABLE = re.compile(r"(?m)^SCAN (?!held$|wanted$|asked$|(\d+ )?CONSTANT ROWS?$)|Seq Scan|TEMP B-TREE")
 
 
 class _PlanReader:

@@ -7,12 +7,12 @@ from msgspec.structs import replace
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import KeyId, PrincipalId
 from assay.kernel.instant import Instant
-from assay.ports.graph_store import GraphActivation, GraphVersion, RecordedReview, ReviewChoice
-from assay.ports.telemetry_store import BufferedText, KnownTelemetry, TelemetryDrop
-from assay.ports.verdict_store import CoveredSubject, StableRule, VerdictRow
+from assay.ports.graph_store import GraphActivation, GraphVersion
+from assay.ports.telemetry_store import TelemetryDrop
+from assay.ports.verdict_store import EgressNote, VerdictRow
 from tests.contract._kit import AT
 
-__all__ = ["activation", "buffered", "covered", "drop", "judged", "known", "review", "stable", "version"]
+__all__ = ["activation", "drop", "judged", "note", "version"]
 
 _KEY = KeyId("sha256:" + "ab" * 32)
 _OPERATOR = PrincipalId("user:olga")
@@ -31,18 +31,6 @@ def version(text: str = '{"rules":[] }', *, number: int = 1, content: str = "a",
     )
 
 
-def review(by: str = "user:rita", *, content: str = "a", ticket: str = "tkt_1", number: int = 2) -> RecordedReview:
-    return RecordedReview(
-        content_hash=digest_of(content.encode()),
-        ticket_id=ticket,
-        by=PrincipalId(by),
-        choice=ReviewChoice.ACCEPT,
-        note="read clause by clause: é",
-        reviewed_at=AT,
-        sequence_number=number,
-    )
-
-
 def activation(number: int = 3, *, downgrade_reason: str | None = None) -> GraphActivation:
     return GraphActivation(
         sequence_number=number,
@@ -55,16 +43,6 @@ def activation(number: int = 3, *, downgrade_reason: str | None = None) -> Graph
         by=_OPERATOR,
         activated_at=AT,
     )
-
-
-def known(name: str = "t-1", *, number: int = 4) -> KnownTelemetry:
-    return KnownTelemetry(
-        telemetry_id=name, telemetry_hash=digest_of(name.encode()), subject="stack", as_of=AT, sequence_number=number
-    )
-
-
-def buffered(name: str = "t-1", *, subject: str = "stack", at: Instant = AT) -> BufferedText:
-    return BufferedText(subject=subject, as_of=at, telemetry_id=name, text='{"so2":1}')
 
 
 def drop(number: int = 5, *, until: Instant = AT, subject: str = "stack") -> TelemetryDrop:
@@ -89,9 +67,5 @@ def judged(number: int = 6, **changes: Any) -> VerdictRow:  # noqa: ANN401 - any
     return replace(row, **changes)
 
 
-def covered(subject: str = "unknown", text: str = "{}") -> CoveredSubject:
-    return CoveredSubject(subject=subject, text=text)
-
-
-def stable(rule_id: str = "rule", count: int = 1) -> StableRule:
-    return StableRule(rule_id=rule_id, pattern=digest_of(b"pattern"), count=count)
+def note(number: int = 5, attempts: int = 2) -> EgressNote:
+    return EgressNote(sequence_number=number, attempts=attempts, noted_at=AT)

@@ -10,7 +10,6 @@ from assay.adapters.sql.table_store import TABLES
 from assay.kernel.commitment import Disclosure
 from assay.ports.database import Database, Unit
 from assay.ports.truth_store import RecordKind
-from assay.ports.verdict_store import EgressNote
 from assay.review.settle import settle
 from tests.contract._access import fill_access
 from tests.contract._claims import fill_claims
@@ -34,7 +33,9 @@ from tests.contract._records import (
 from tests.contract._registry import fill_registry
 from tests.contract._subscribers import fill_subscribers
 from tests.contract._truth import contract, mark, policy, record, signal, snapshot, state
-from tests.contract._verdicts import activation, buffered, covered, drop, judged, known, review, stable, version
+from tests.contract._unchecked import put
+from tests.contract._verdicts import activation, drop, judged, version
+from tests.contract._verdicts import note as egress_note
 from tests.contract.test_append import entries_of, verify_chain
 from tests.contract.test_identity_store import _api_key
 from tests.contract.test_ledger_store import _endorsement
@@ -62,9 +63,7 @@ _APPEND_ONLY = {
     "trust_signal": "text",
     "trust_policy": "document",
     "graph_version": "document",
-    "graph_review": "note",
     "graph_activation": "mode",
-    "telemetry": "subject",
     "telemetry_drop": "records",
     "verdict_index": "verdict",
     "egress_note": "attempts",
@@ -180,16 +179,7 @@ def _fill_truth(unit: Unit) -> None:
 
 
 def _fill_verdicts(unit: Unit) -> None:
-    unit.graphs.add_version(ACME, version())
-    unit.graphs.add_review(ACME, review())
-    unit.graphs.activate(ACME, activation())
-    unit.telemetry.add_known(ACME, known())
-    unit.telemetry.buffer(ACME, buffered())
-    unit.telemetry.add_drop(ACME, drop())
-    unit.verdicts.add_egress(ACME, EgressNote(sequence_number=5, attempts=2, noted_at=later(1)))
-    unit.verdicts.add(ACME, judged(6, standing="held", ticket_id="tkt_1"))
-    unit.verdicts.put_coverage(ACME, covered())
-    unit.verdicts.put_stability(ACME, stable())
+    put(unit, ACME, version(), activation(), drop(), egress_note(), judged(6, standing="held", ticket_id="tkt_1"))
 
 
 @pytest.fixture
@@ -229,7 +219,7 @@ def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
     else:
         found = kit.force("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     changing = {"chain", "disclosure", "outbox_cursor", "schema_migration", "trust_mark", "truth_due"}
-    changing |= {"claims_evidence_content", "coverage", "rule_stability", "telemetry_buffer"}
+    changing |= {"claims_evidence_content"}
     changing |= {"service_counter", "service_entry", "service_lease", "service_worker"}
     changing |= {"login_failure", "request_nonce", "rule_counter", "webhook_letter", "kept_request"}
     changing |= {"desk_draft", "desk_held", "desk_lease", "desk_pending", "desk_view", "ticket_place"}
@@ -249,7 +239,6 @@ def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
         ("trust_policy", "sequence_number"),
         ("graph_version", "sequence_number"),
         ("graph_activation", "sequence_number"),
-        ("telemetry", "sequence_number"),
         ("telemetry_drop", "sequence_number"),
         ("verdict_index", "sequence_number"),
         ("egress_note", "sequence_number"),

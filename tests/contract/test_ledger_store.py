@@ -51,7 +51,8 @@ def test_the_newest_checkpoint_counts_and_older_ones_are_found_by_size(database:
 def test_the_newest_entry_of_a_kind_is_found_by_its_own_index(database: Database) -> None:
     """Of the tenant alone, among stored entries; a kind that has none has no newest."""
     for kind in (EntryKind.GRAPH_ACTIVATED, EntryKind.NOTE, EntryKind.GRAPH_ACTIVATED, EntryKind.NOTE):
-        database.append(draft_entry(ACME, kind, {}, at=AT))
+        draft = draft_entry(ACME, kind, {}, at=AT)
+        database.write(lambda unit, draft=draft: unit.append(draft))  # type: ignore[misc]  # bound at once
     activated = draft_entry(GLOBEX, EntryKind.MODEL_ACTIVATED, {}, at=AT)
     database.write(lambda unit: unit.append(activated))
 

@@ -1,4 +1,4 @@
-"""Known telemetry stays known; the buffer gives up what is too old, and only that."""
+"""A record is known by its first verdict; windows look back at what is later than the last drop."""
 
 from datetime import timedelta
 
@@ -6,104 +6,72 @@ import pytest
 
 from assay.kernel.instant import Instant
 from assay.ports.database import Database
-from assay.ports.telemetry_store import BufferExtent
-from tests.contract._kit import AT, refused
+from assay.ports.telemetry_store import BufferEnds, BufferExtent
+from assay.ports.verdict_store import VerdictRow
+from tests.contract._kit import AT
 from tests.contract._records import ACME, GLOBEX
-from tests.contract._verdicts import buffered, drop, known
+from tests.contract._unchecked import put
+from tests.contract._verdicts import drop, judged
 
 
 def _at(seconds: float) -> Instant:
     return Instant(AT + timedelta(seconds=seconds))
 
 
-def test_an_id_is_known_once(database: Database) -> None:
-    database.write(lambda unit: unit.telemetry.add_known(ACME, known()))
-    assert database.read(lambda unit: unit.telemetry.find_known(ACME, "t-1")) == known()
-    assert database.read(lambda unit: unit.telemetry.find_known(GLOBEX, "t-1")) is None
-    with refused("store.conflict"):
-        database.write(lambda unit: unit.telemetry.add_known(ACME, known(number=9)))
+def _add(unchecked: Database, *rows: VerdictRow) -> None:
+    unchecked.write(lambda unit: put(unit, ACME, *rows))
 
 
-def test_many_ids_become_known_at_once_or_none_of_them(database: Database) -> None:
-    three = [known(f"t-{n}", number=n) for n in (1, 2, 3)]
-    database.write(lambda unit: unit.telemetry.add_known_many(ACME, three))
-    asked = ["t-3", "t-1", "t-9", "t-1", *(f"x-{n}" for n in range(600))]
-    found = database.read(lambda unit: unit.telemetry.find_known_many(ACME, asked))
-    assert sorted(one.telemetry_id for one in found) == ["t-1", "t-3"]
-    assert three[0] in found
-    assert database.read(lambda unit: unit.telemetry.find_known_many(GLOBEX, asked)) == ()
-    with refused("store.conflict"):
-        database.write(lambda unit: unit.telemetry.add_known_many(ACME, [known("t-4"), *three]))
-    with refused("store.key_length"):
-        database.write(lambda unit: unit.telemetry.add_known_many(ACME, [known("t-5"), known("x" * 1025)]))
-    with refused("store.unstorable_text"):
-        database.write(lambda unit: unit.telemetry.add_known_many(ACME, [known("t-6"), known("\0")]))
-    assert database.read(lambda unit: len(list(unit.telemetry.known(ACME)))) == 3
-    database.write(lambda unit: unit.telemetry.add_known_many(ACME, []))
+def _old(unchecked: Database, until: Instant) -> list[str]:
+    rows = unchecked.read(lambda unit: unit.telemetry.old(ACME, "stack", until=until))
+    return [row.telemetry_id for row in rows]
 
 
-def test_the_ends_of_many_subjects_are_those_of_each(database: Database) -> None:
-    rows = [buffered(f"t-{n}", subject=f"s-{n % 3}", at=_at(n)) for n in range(9)]
-    database.write(lambda unit: unit.telemetry.buffer_many(ACME, rows))
-    with refused("store.conflict"):
-        database.write(lambda unit: unit.telemetry.buffer_many(ACME, rows[-1:]))
+def test_the_ends_of_many_subjects_are_those_of_each(unchecked: Database) -> None:
+    _add(unchecked, *(judged(n + 1, telemetry_id=f"t-{n}", subject=f"s-{n % 3}", as_of=_at(n)) for n in range(9)))
+    unchecked.write(lambda unit: put(unit, ACME, drop(20, until=_at(4), subject="s-1")))
     names = ["s-2", "s-0", "none", "s-1", "s-0"]
-    found = database.read(lambda unit: unit.telemetry.find_ends_many(ACME, names))
-    assert found == {"s-0": (_at(0), _at(6)), "s-1": (_at(1), _at(7)), "s-2": (_at(2), _at(8))}
-    alone = database.read(lambda unit: {name: unit.telemetry.find_ends(ACME, name) for name in names})
-    assert {name: found.get(name) for name in names} == alone
-    assert database.read(lambda unit: unit.telemetry.find_ends_many(GLOBEX, names)) == {}
+    found = unchecked.read(lambda unit: unit.telemetry.find_ends(ACME, names))
+    assert found == {
+        "s-0": BufferEnds(_at(0), _at(6)),
+        "s-1": BufferEnds(_at(7), _at(7), _at(4)),
+        "s-2": BufferEnds(_at(2), _at(8)),
+        "none": BufferEnds(),
+    }
+    alone = unchecked.read(lambda unit: {name: unit.telemetry.find_ends(ACME, [name])[name] for name in names})
+    assert found == alone
+    assert set(unchecked.read(lambda unit: unit.telemetry.find_ends(GLOBEX, names)).values()) == {BufferEnds()}
 
 
-def test_a_window_is_open_at_its_beginning_and_closed_at_its_end(database: Database) -> None:
-    """(since, until], by the record's own time; another subject and another tenant are not looked at."""
-    for name, second in (("late", 30), ("a", 0), ("half", 0.5), ("b", 10)):
-        database.write(
-            lambda unit, name=name, second=second: unit.telemetry.buffer(  # type: ignore[misc]  # bound at once
-                ACME, buffered(name, at=_at(second))
-            )
-        )
-    database.write(lambda unit: unit.telemetry.buffer(ACME, buffered("x", subject="other")))
-    database.write(lambda unit: unit.telemetry.buffer(GLOBEX, buffered("y")))
-
-    def names(since: Instant | None, until: Instant) -> list[str]:
-        rows = database.read(lambda unit: unit.telemetry.buffered(ACME, "stack", since=since, until=until))
-        return [row.telemetry_id for row in rows]
-
-    assert names(None, _at(10)) == ["a", "half", "b"]
-    assert names(_at(0), _at(10)) == ["half", "b"]
-    assert names(_at(0.5), _at(30)) == ["b", "late"]
+def test_records_are_kept_that_are_later_than_the_last_drop(unchecked: Database) -> None:
+    """By the record's own time; another subject, another tenant and what settled a held verdict are not looked at."""
+    times = {"late": 30, "a": 0, "half": 0.5, "b": 10}
+    rows = [judged(n, telemetry_id=name, as_of=_at(times[name])) for n, name in enumerate(times, 1)]
+    _add(unchecked, *rows, judged(10, telemetry_id="x", subject="other"), judged(11, telemetry_id="f", held_entry=1))
+    unchecked.write(lambda unit: put(unit, GLOBEX, judged(1, telemetry_id="y")))
+    assert _old(unchecked, _at(10)) == ["a", "half", "b"]
+    for one in (drop(20, until=_at(0)), drop(21, until=_at(-5))):
+        unchecked.write(lambda unit, one=one: put(unit, ACME, one))  # type: ignore[misc]  # bound at once
+    assert unchecked.read(lambda unit: unit.telemetry.dropped_until(ACME, "stack")) == _at(0)
+    assert unchecked.read(lambda unit: unit.telemetry.dropped_until(ACME, "other")) is None
+    assert _old(unchecked, _at(10)) == ["half", "b"]
+    newest = unchecked.read(lambda unit: unit.telemetry.newest(ACME, "stack"))
+    assert newest is not None
+    assert newest.telemetry_id == "late"
+    assert unchecked.read(lambda unit: unit.telemetry.newest(ACME, "none")) is None
 
 
 @pytest.mark.clause("ski", "9.2")
-def test_the_state_of_the_buffer_can_be_told(database: Database) -> None:
-    for name, second in (("a", 0), ("b", 10)):
-        database.write(
-            lambda unit, name=name, second=second: unit.telemetry.buffer(  # type: ignore[misc]  # bound at once
-                ACME, buffered(name, at=_at(second))
-            )
-        )
+def test_the_state_of_the_buffer_can_be_told(unchecked: Database) -> None:
+    """A record with two rules counts once."""
+    _add(
+        unchecked,
+        judged(1, telemetry_id="a", as_of=_at(0)),
+        judged(2, telemetry_id="a", rule_id="second", as_of=_at(0)),
+        judged(3, telemetry_id="b", as_of=_at(10)),
+        judged(4, telemetry_id="c", subject="old"),
+    )
+    unchecked.write(lambda unit: put(unit, ACME, drop(9, until=_at(5), subject="old")))
     extent = BufferExtent(subject="stack", records=2, oldest_at=_at(0), newest_at=_at(10))
-    assert database.read(lambda unit: unit.telemetry.extent(ACME, "stack")) == extent
-    assert database.read(lambda unit: unit.telemetry.extents(ACME)) == (extent,)
-    assert database.read(lambda unit: unit.telemetry.find_ends(ACME, "stack")) == (_at(0), _at(10))
-    empty = BufferExtent(subject="none", records=0, oldest_at=None, newest_at=None)
-    assert database.read(lambda unit: unit.telemetry.extent(ACME, "none")) == empty
-    assert database.read(lambda unit: unit.telemetry.find_ends(ACME, "none")) is None
-
-
-def test_what_is_dropped_leaves_the_buffer_and_the_drop_stays_on_record(database: Database) -> None:
-    for name, second in (("a", 0), ("b", 10), ("c", 20)):
-        database.write(
-            lambda unit, name=name, second=second: unit.telemetry.buffer(  # type: ignore[misc]  # bound at once
-                ACME, buffered(name, at=_at(second))
-            )
-        )
-    assert database.write(lambda unit: unit.telemetry.drop(ACME, "stack", until=_at(15))) == (2, _at(10))
-    assert database.write(lambda unit: unit.telemetry.drop(ACME, "stack", until=_at(15))) == (0, None)
-    assert database.read(lambda unit: unit.telemetry.extent(ACME, "stack")).records == 1
-    assert database.read(lambda unit: unit.telemetry.dropped_until(ACME, "stack")) is None
-    for one in (drop(5, until=_at(10)), drop(6, until=_at(5))):
-        database.write(lambda unit, one=one: unit.telemetry.add_drop(ACME, one))  # type: ignore[misc]  # bound at once
-    assert database.read(lambda unit: unit.telemetry.dropped_until(ACME, "stack")) == _at(10)
-    assert database.read(lambda unit: unit.telemetry.dropped_until(ACME, "other")) is None
+    assert unchecked.read(lambda unit: unit.telemetry.extents(ACME)) == (extent,)
+    assert unchecked.read(lambda unit: unit.telemetry.extents(GLOBEX)) == ()

@@ -4,65 +4,66 @@ from datetime import timedelta
 
 import pytest
 
-from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Database
-from assay.ports.verdict_store import EgressNote, VerdictRow
+from assay.ports.verdict_store import VerdictRow
 from tests.contract._kit import AT, refused
 from tests.contract._records import ACME, GLOBEX, transcript
-from tests.contract._verdicts import covered, judged, stable
+from tests.contract._unchecked import put
+from tests.contract._verdicts import judged, note
 
 
-def _add(database: Database, *rows: VerdictRow) -> None:
+def _add(unchecked: Database, *rows: VerdictRow) -> None:
     for one in rows:
-        database.write(lambda unit, one=one: unit.verdicts.add(ACME, one))  # type: ignore[misc]  # bound at once
+        unchecked.write(lambda unit, one=one: put(unit, ACME, one))  # type: ignore[misc]  # bound at once
 
 
 _HELD = judged(7, standing="held", tier="high", verdict="DISCRETIONARY", ticket_id="tkt_1")
 _FINAL = judged(9, tier="high", held_entry=7, attestation="ab" * 64)
 
 
-def test_a_verdict_is_found_by_number_record_ticket_and_what_it_settles(database: Database) -> None:
-    _add(database, judged(6), _HELD, _FINAL, judged(8, telemetry_id="t-2"))
-    assert database.read(lambda unit: unit.verdicts.find(ACME, 6)) == judged(6)
-    assert database.read(lambda unit: unit.verdicts.find(GLOBEX, 6)) is None
-    assert database.read(lambda unit: unit.verdicts.of_telemetry(ACME, "t-1")) == (judged(6), _HELD, _FINAL)
-    assert database.read(lambda unit: unit.verdicts.find_by_ticket(ACME, "tkt_1")) == _HELD
-    assert [row.sequence_number for row in database.read(lambda unit: list(unit.verdicts.all(ACME)))] == [6, 7, 8, 9]
-    some = database.read(lambda unit: list(unit.verdicts.all(ACME, first=7, last=8)))
+def test_a_verdict_is_found_by_number_record_ticket_and_what_it_settles(unchecked: Database) -> None:
+    _add(unchecked, judged(6), _HELD, _FINAL, judged(8, telemetry_id="t-2"))
+    assert unchecked.read(lambda unit: unit.verdicts.find(ACME, 6)) == judged(6)
+    assert unchecked.read(lambda unit: unit.verdicts.find(GLOBEX, 6)) is None
+    assert unchecked.read(lambda unit: unit.verdicts.of_telemetry(ACME, "t-1")) == (judged(6), _HELD, _FINAL)
+    assert unchecked.read(lambda unit: unit.verdicts.find_by_ticket(ACME, "tkt_1")) == _HELD
+    assert [row.sequence_number for row in unchecked.read(lambda unit: list(unit.verdicts.all(ACME)))] == [6, 7, 8, 9]
+    some = unchecked.read(lambda unit: list(unit.verdicts.all(ACME, first=7, last=8)))
     assert [row.sequence_number for row in some] == [7, 8]
 
 
-def test_many_verdicts_go_in_at_once_or_none_of_them(database: Database) -> None:
-    rows = [judged(6), _HELD, judged(8, telemetry_id="t-2"), _FINAL, judged(10), judged(11)]
-    database.write(lambda unit: unit.verdicts.add_many(ACME, rows))
-    assert database.read(lambda unit: list(unit.verdicts.all(ACME))) == rows
-    with refused("store.conflict"):
-        database.write(lambda unit: unit.verdicts.add_many(ACME, [judged(12), judged(13, held_entry=7)]))
-    with refused("store.key_length"):
-        database.write(lambda unit: unit.verdicts.add_many(ACME, [judged(12), judged(13, subject="x" * 1025)]))
-    assert database.read(lambda unit: len(list(unit.verdicts.all(ACME)))) == 6
+def test_verdicts_of_a_rule_are_found_between_entries_without_what_settled_one(unchecked: Database) -> None:
+    _add(unchecked, judged(6), _HELD, _FINAL, judged(8, rule_id="other"), judged(10))
+
+    def numbers(**asked: int) -> list[int]:
+        rows = unchecked.read(lambda unit: unit.verdicts.of_rule(ACME, "rule", **asked))
+        return [row.sequence_number for row in rows]
+
+    assert numbers(limit=9) == [10, 7, 6]
+    assert numbers(limit=2) == [10, 7]
+    assert numbers(after=6, before=10, limit=9) == [7]
 
 
 @pytest.mark.clause("ski", "7.4")
-def test_many_transcripts_go_in_at_once_or_none_of_them(database: Database) -> None:
+def test_many_transcripts_go_in_at_once_or_none_of_them(unchecked: Database) -> None:
     some = [transcript(f"question {n}") for n in range(6)]
-    database.write(lambda unit: unit.transcripts.add_many(ACME, some))
-    assert database.read(lambda unit: unit.transcripts.find(ACME, some[3].transcript_id)) == some[3]
+    unchecked.write(lambda unit: unit.transcripts.add_many(ACME, some))
+    assert unchecked.read(lambda unit: unit.transcripts.find(ACME, some[3].transcript_id)) == some[3]
     with refused("store.conflict"):
-        database.write(lambda unit: unit.transcripts.add_many(ACME, [transcript("new"), some[0]]))
-    assert database.read(lambda unit: len(list(unit.transcripts.all(ACME)))) == 6
+        unchecked.write(lambda unit: unit.transcripts.add_many(ACME, [transcript("new"), some[0]]))
+    assert unchecked.read(lambda unit: len(list(unit.transcripts.all(ACME)))) == 6
 
 
 @pytest.mark.clause("ski", "5.4")
-def test_only_verdicts_that_nobody_settled_are_held(database: Database) -> None:
+def test_only_verdicts_that_nobody_settled_are_held(unchecked: Database) -> None:
     other = judged(8, standing="held", tier="high", ticket_id="tkt_2")
-    _add(database, judged(6), _HELD, other)
-    assert database.read(lambda unit: unit.verdicts.held(ACME)) == (_HELD, other)
-    assert database.read(lambda unit: unit.verdicts.held(ACME, after=7)) == (other,)
-    assert database.read(lambda unit: unit.verdicts.held(ACME, limit=1)) == (_HELD,)
-    _add(database, _FINAL)
-    assert database.read(lambda unit: unit.verdicts.held(ACME)) == (other,)
+    _add(unchecked, judged(6), _HELD, other)
+    assert unchecked.read(lambda unit: unit.verdicts.held(ACME)) == (_HELD, other)
+    assert unchecked.read(lambda unit: unit.verdicts.held(ACME, after=7)) == (other,)
+    assert unchecked.read(lambda unit: unit.verdicts.held(ACME, limit=1)) == (_HELD,)
+    _add(unchecked, _FINAL)
+    assert unchecked.read(lambda unit: unit.verdicts.held(ACME)) == (other,)
 
 
 @pytest.mark.clause("ski", "5.4")
@@ -76,26 +77,28 @@ def test_only_verdicts_that_nobody_settled_are_held(database: Database) -> None:
     ],
     ids=["settled twice", "a token used twice", "a ticket for two", "a taken place"],
 )
-def test_a_second_settlement_a_used_token_and_a_taken_place_are_refused(database: Database, second: VerdictRow) -> None:
-    _add(database, _HELD, _FINAL)
+def test_a_second_settlement_a_used_token_and_a_taken_place_are_refused(
+    unchecked: Database, second: VerdictRow
+) -> None:
+    _add(unchecked, _HELD, _FINAL)
     with refused("store.conflict"):
-        _add(database, second)
-    assert database.read(lambda unit: unit.verdicts.has_attestation(ACME, "ab" * 64))
-    assert not database.read(lambda unit: unit.verdicts.has_attestation(ACME, "cd" * 64))
-    assert not database.read(lambda unit: unit.verdicts.has_attestation(GLOBEX, "ab" * 64))
+        _add(unchecked, second)
+    assert unchecked.read(lambda unit: unit.verdicts.has_attestation(ACME, "ab" * 64))
+    assert not unchecked.read(lambda unit: unit.verdicts.has_attestation(ACME, "cd" * 64))
+    assert not unchecked.read(lambda unit: unit.verdicts.has_attestation(GLOBEX, "ab" * 64))
 
 
-def test_pages_are_of_what_was_asked_for_the_newest_first(database: Database) -> None:
+def test_pages_are_of_what_was_asked_for_the_newest_first(unchecked: Database) -> None:
     later = Instant(AT + timedelta(hours=1))
     _add(
-        database,
+        unchecked,
         judged(1, rule_id="a", subject="x"),
         judged(2, rule_id="b", subject="x", verdict="FLAG"),
         judged(3, rule_id="a", subject="y", as_of=later),
     )
 
     def numbers(**asked: object) -> list[int]:
-        rows = database.read(lambda unit: unit.verdicts.page(ACME, **asked))  # type: ignore[arg-type]  # as named
+        rows = unchecked.read(lambda unit: unit.verdicts.page(ACME, **asked))  # type: ignore[arg-type]  # as named
         return [row.sequence_number for row in rows]
 
     assert numbers() == [3, 2, 1]
@@ -112,13 +115,13 @@ def test_pages_are_of_what_was_asked_for_the_newest_first(database: Database) ->
 
 
 @pytest.mark.clause("ski", "5.4")
-def test_a_held_verdict_is_no_verdict_and_gives_way_to_what_settled_it(database: Database) -> None:
+def test_a_held_verdict_is_no_verdict_and_gives_way_to_what_settled_it(unchecked: Database) -> None:
     """Its column shows DISCRETIONARY; whoever asks for those is not given one that nobody decided."""
     waiting = judged(20, standing="held", verdict="DISCRETIONARY", ticket_id="tkt_waiting")
-    _add(database, _HELD, _FINAL, waiting)
+    _add(unchecked, _HELD, _FINAL, waiting)
 
     def numbers(**asked: object) -> list[int]:
-        rows = database.read(lambda unit: unit.verdicts.page(ACME, **asked))  # type: ignore[arg-type]  # as named
+        rows = unchecked.read(lambda unit: unit.verdicts.page(ACME, **asked))  # type: ignore[arg-type]  # as named
         return [row.sequence_number for row in rows]
 
     assert numbers(verdict="DISCRETIONARY") == []
@@ -128,49 +131,29 @@ def test_a_held_verdict_is_no_verdict_and_gives_way_to_what_settled_it(database:
 
 
 @pytest.mark.clause("ski", "9.2")
-def test_the_window_of_agreement_counts_each_judgement_of_a_model_once(database: Database) -> None:
+def test_the_window_of_agreement_counts_each_judgement_of_a_model_once(unchecked: Database) -> None:
     """Not what settled a held verdict, and not the fast path, which asked no model."""
     _add(
-        database,
+        unchecked,
         judged(1, status="UNVERIFIABLE"),
         judged(2, status="LLM_CONTRADICTION"),
         judged(3, path="fast"),
         judged(4, status="NEURO_SYMBOLIC_DIVERGENCE", held_entry=2),
         judged(5),
     )
-    assert database.read(lambda unit: unit.verdicts.statuses(ACME, 10)) == (
+    assert unchecked.read(lambda unit: unit.verdicts.statuses(ACME, 10)) == (
         "UNVERIFIABLE",
         "LLM_CONTRADICTION",
         "AGREED",
     )
-    assert database.read(lambda unit: unit.verdicts.statuses(ACME, 2)) == ("LLM_CONTRADICTION", "AGREED")
+    assert unchecked.read(lambda unit: unit.verdicts.statuses(ACME, 2)) == ("LLM_CONTRADICTION", "AGREED")
 
 
-def test_coverage_and_stability_are_counts_that_change(database: Database) -> None:
-    for text in ("{}", '{"records":2}'):
-        database.write(lambda unit, text=text: unit.verdicts.put_coverage(ACME, covered(text=text)))  # type: ignore[misc]  # bound at once
-    database.write(lambda unit: unit.verdicts.put_coverage(ACME, covered("a")))
-    assert database.read(lambda unit: unit.verdicts.find_coverage(ACME, "unknown")) == covered(text='{"records":2}')
-    assert database.read(lambda unit: unit.verdicts.find_coverage(GLOBEX, "unknown")) is None
-    assert [one.subject for one in database.read(lambda unit: unit.verdicts.coverage(ACME))] == ["a", "unknown"]
-    for count in (1, 2):
-        database.write(lambda unit, count=count: unit.verdicts.put_stability(ACME, stable(count=count)))  # type: ignore[misc]  # bound at once
-    assert database.read(lambda unit: unit.verdicts.find_stability(ACME, "rule")) == stable(count=2)
-    assert database.read(lambda unit: unit.verdicts.find_stability(ACME, "other")) is None
-
-
-def test_attempts_to_leave_are_summed_over_tenants_and_open_until_their_own_is_cleared(database: Database) -> None:
+def test_attempts_to_leave_are_told_by_tenant(unchecked: Database) -> None:
     """A count of none says that somebody looked into what that tenant has before it, and into nothing else."""
-
-    def noted(tenant_id: TenantId, number: int, attempts: int) -> tuple[int, bool]:
-        note = EgressNote(sequence_number=number, attempts=attempts, noted_at=AT)
-        database.write(lambda unit: unit.verdicts.add_egress(tenant_id, note))
-        return database.read(lambda unit: (unit.verdicts.egress_total(), unit.verdicts.has_open_egress()))
-
-    assert database.read(lambda unit: (unit.verdicts.egress_total(), unit.verdicts.has_open_egress())) == (0, False)
-    assert noted(ACME, 3, 2) == (2, True)
-    assert noted(GLOBEX, 9, 0) == (2, True)
-    assert noted(ACME, 4, 0) == (2, False)
-    assert noted(ACME, 5, 1) == (3, True)
+    assert unchecked.read(lambda unit: unit.verdicts.egress_notes()) == ()
+    for tenant_id, one in ((GLOBEX, note(9, 0)), (ACME, note(4, 0)), (ACME, note(3))):
+        unchecked.write(lambda unit, tenant_id=tenant_id, one=one: put(unit, tenant_id, one))  # type: ignore[misc]  # bound at once
+    assert unchecked.read(lambda unit: unit.verdicts.egress_notes()) == ((note(3), note(4, 0)), (note(9, 0),))
     with refused("store.conflict"):
-        noted(ACME, 5, 0)
+        unchecked.write(lambda unit: put(unit, ACME, note(4)))

@@ -47,6 +47,8 @@ _OF_OLD_ENTRIES = {
     ("rule_proposal", "ticket_id"),
     ("training_pair", "item_id"),
     ("peer_agreement", "made_by"),
+    ("verdict_index", "ticket_id"),
+    ("verdict_index", "held_entry"),
 }
 _ATTACKED = tuple(table for table in TABLES if not table.pending and not isinstance(table.form, Transient))
 

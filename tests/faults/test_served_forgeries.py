@@ -39,12 +39,14 @@ _TENANT = TenantId("default")
 _READER = "user:reader"
 # What differs between two readings of the same node: an audit says how long ago it ran, a report when it was made.
 _UNSTEADY = {"ledger.verify", "report.make", "trust.snapshot"}
+# A replay answers with what it finds: that the row of a graph was changed is its finding, and not what the row says.
+_FINDS = {"verdicts.replay"}
 _READS = [
     operation
     for operation in TABLE
     if isinstance(operation, Read | Listing)
     and operation.route is not None
-    and operation.name not in _UNSTEADY
+    and operation.name not in _UNSTEADY | _FINDS
     and not any(field.info.required for field in operation.fields)
 ]
 _COMPARED = [

@@ -11,7 +11,7 @@ import pytest
 
 from assay.adapters.reasoning.judge import JudgeReasoner, shipped_weights
 from assay.adapters.reasoning.scripted import ScriptedReasoner
-from assay.flows.verdicts.verdict_rows import get_verdict_entry
+from assay.flows.verdicts.verdict_entry import get_verdict_entry
 from assay.ports.reasoner import LocalReasoner
 from assay.verdicts.envelope import Envelope, Verdict, VerifierStatus
 from assay.verdicts.telemetry import SkewLimits

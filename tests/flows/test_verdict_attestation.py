@@ -12,7 +12,7 @@ from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.settle_reviews import settle_reviews
 from assay.flows.verdicts.attest_verdict import prepare_token
 from assay.flows.verdicts.read_verdicts import show_verdict
-from assay.flows.verdicts.verdict_rows import get_verdict_entry
+from assay.flows.verdicts.verdict_entry import get_verdict_entry
 from assay.kernel.canonical import canonical_json
 from assay.kernel.ids import TicketId
 from assay.kernel.ledger import EntryKind

@@ -160,10 +160,10 @@ def test_a_downgrade_is_refused_unless_a_person_chooses_it(desk: VerdictDesk) ->
     ("change", "code"),
     [
         ("DELETE FROM graph_activation WHERE sequence_number = (SELECT max(sequence_number) FROM graph_activation)",
-         "graph.row_missing"),
-        ("DELETE FROM graph_activation", "graph.row_missing"),
+         "ledger.row_missing"),
+        ("DELETE FROM graph_activation", "ledger.row_missing"),
         ("UPDATE graph_activation SET document_hash = (SELECT document_hash FROM graph_activation LIMIT 1)",
-         "graph.row_differs"),
+         "ledger.row_differs"),
     ],
 )  # fmt: skip
 def test_no_row_brings_an_older_graph_back(tmp_path: Path, change: str, code: str) -> None:
@@ -187,14 +187,14 @@ def test_no_row_brings_an_older_graph_back(tmp_path: Path, change: str, code: st
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        ("DELETE FROM graph_review WHERE choice = 'reject'", "graph.row_missing"),
-        ("UPDATE graph_review SET choice = 'accept'", "graph.row_differs"),
-        ("UPDATE graph_review SET sequence_number = 1 WHERE choice = 'accept'", "graph.row_unrecorded"),
-        ("UPDATE graph_version SET made_by = 'user:nobody'", "graph.row_differs"),
+        ("DELETE FROM graph_version WHERE sequence_number = (SELECT max(sequence_number) FROM graph_version)",
+         "ledger.row_missing"),
+        ("UPDATE graph_version SET document = replace(document, '90', '91')", "ledger.row_differs"),
+        ("UPDATE graph_version SET made_by = 'user:nobody'", "ledger.row_differs"),
     ],
-)
-def test_an_audit_tells_whose_word_on_a_graph_was_changed(tmp_path: Path, change: str, code: str) -> None:
-    """A no that was taken away would let a graph be loaded that people refused."""
+)  # fmt: skip
+def test_an_audit_reports_every_change_of_a_graph(tmp_path: Path, change: str, code: str) -> None:
+    """Of who handed it in, and of its bytes, which are hashed again."""
     with opened_verdicts(tmp_path) as desk:
         desk.review(graph_document(rule("limit")))
         desk.review(graph_document(rule("limit", value=90)), "reject")
@@ -203,6 +203,25 @@ def test_an_audit_tells_whose_word_on_a_graph_was_changed(tmp_path: Path, change
     with opened_verdicts(tmp_path, is_new=False) as desk:
         found = audit_ledger(desk.tools, TENANT, full=True)
     assert (found.holds, found.code) == (False, code)
+
+
+@pytest.mark.clause("ski", "2.1.2")
+def test_a_review_is_what_its_entry_says(tmp_path: Path) -> None:
+    """A no that was changed in a table would let a graph be loaded that people refused; one in the ledger is damage."""
+    with opened_verdicts(tmp_path) as desk:
+        refused_graph = desk.review(graph_document(rule("limit")), "reject").content_hash
+        before = desk.read(lambda unit: unit.graphs.reviews(TENANT, refused_graph))
+        assert [one.choice for one in before] == ["reject"]
+    said = 'replace(CAST({} AS TEXT), \'"choice":"reject"\', \'"choice":"accept"\')'
+    damage(tmp_path / "node", f"UPDATE answer SET record = {said.format('record')}")
+    with opened_verdicts(tmp_path, is_new=False) as desk:
+        assert desk.read(lambda unit: unit.graphs.reviews(TENANT, refused_graph)) == before
+    damage(
+        tmp_path / "node",
+        f"UPDATE ledger SET text = CAST({said.format('text')} AS BLOB) WHERE kind = 'ticket.answered'",
+    )
+    with opened_verdicts(tmp_path, is_new=False) as desk, refused("store.damaged_record"):
+        desk.read(lambda unit: unit.graphs.reviews(TENANT, refused_graph))
 
 
 def _service() -> Any:  # noqa: ANN401 - a kind of principal

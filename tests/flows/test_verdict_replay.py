@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay.flows.verdicts.check_rows import check_verdicts
+from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.verdicts.replay_verdict import replay_verdict, replay_verdicts
 from assay.kernel.canonical import canonical_digest
 from assay.kernel.digest import digest_of
@@ -71,7 +71,7 @@ def test_a_record_that_is_timed_to_the_nanosecond_is_judged_and_replays(desk: Ve
     assert (decided.overall.verdict, len(decided.verdicts)) == (Verdict.CLEAR, 2)
     assert decided.telemetry_hash == canonical_digest(desk.record({"so2": 10}, timestamp=timed))
     assert _summary(desk).is_clean
-    assert not desk.tools.database.read(lambda unit: list(check_verdicts(unit, TENANT)))
+    assert audit_ledger(desk.tools, TENANT, full=True, leave_mark=False).holds
     assert not desk.decide({"so2": 10}, timestamp=timed).is_new
 
 

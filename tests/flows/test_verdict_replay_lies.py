@@ -22,6 +22,7 @@ from assay.verdicts.replay import ReplayResult
 from assay.verdicts.window import facts_at
 from assay.verdicts.window_fact import buffer_record
 from tests.acting import amend_principal
+from tests.contract._kit import refused
 from tests.flows._node import TENANT, damage
 from tests.flows._people import ADMIN
 from tests.flows._verdicts import KeyInHand, VerdictDesk, opened_verdicts, rule
@@ -70,20 +71,24 @@ def test_a_fast_verdict_that_does_not_follow_diverges(desk: VerdictDesk, monkeyp
 
 @pytest.mark.clause("ski", "5.6")
 def test_a_count_that_was_written_by_hand_is_found_out(desk: VerdictDesk, tmp_path: Path) -> None:
-    """After one evaluation the model may not be left out as after a million: the ledger has the count."""
+    """After one evaluation the model may not be left out as after many: the count is that of the entries."""
     _fast(desk, 10)
+    rest = "rule_id, subject, as_of, standing, verdict, status, tier, path, kg_version_hash, recorded_at"
     with closing(sqlite3.connect(tmp_path / "node" / "assay.db")) as connection, connection:
-        connection.execute("UPDATE rule_stability SET count = 1000000")
-    desk.decide({"so2": 10}, name="b")
-    assert _results(desk) == [_WELL, _LIED]
+        connection.execute(
+            f"INSERT INTO verdict_index (tenant_id, sequence_number, telemetry_id, {rest})"
+            f" SELECT tenant_id, sequence_number + 1000, 'x', {rest} FROM verdict_index"
+        )
+    with refused("store.damaged_record"):
+        desk.decide({"so2": 10}, name="b")
 
 
 @pytest.mark.clause("ski", "8.1")
 def test_windows_that_are_not_those_of_the_ledger_diverge(desk: VerdictDesk, tmp_path: Path) -> None:
-    """A record that was taken out of the buffer is missed once, and the replay finds it out."""
+    """A record whose row was deleted is missed once, and the replay finds it out."""
     desk.judge_by(rule("r", kind="must_not_exceed_in_window", value=100, window_seconds=600))
     desk.decide({"so2": 500}, name="a", at=desk.at(minutes=4))
-    damage(tmp_path / "node", "DELETE FROM telemetry_buffer")
+    damage(tmp_path / "node", "DELETE FROM verdict_index")
     assert desk.decide({"so2": 6}, name="b").overall.verdict is Verdict.CLEAR
     assert _results(desk) == [_WELL, _LIED]
 

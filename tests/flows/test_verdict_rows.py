@@ -23,12 +23,6 @@ _FORGED = """
            kg_version_hash, recorded_at, sequence_number
     FROM verdict_index WHERE telemetry_id = 'a'
 """
-_KNOWN = """
-    INSERT INTO telemetry (tenant_id, telemetry_id, telemetry_hash, subject, as_of, sequence_number)
-    SELECT tenant_id, 'b', {digest}, subject, as_of, {entry} FROM telemetry WHERE telemetry_id = 'a'
-"""
-
-
 _DROPPED = "INSERT INTO telemetry_drop VALUES ('default', 'stack', '2026-01-01T00:00:00.000000Z', 1, '', 1)"
 
 
@@ -51,11 +45,11 @@ def add(folder: Path, statement: str) -> None:
 def test_a_row_that_was_added_turns_no_flag_into_clear(desk: VerdictDesk, tmp_path: Path, path: str) -> None:
     """It names an entry that is no verdict: whoever asks is told so, and is given nothing to believe."""
     add(tmp_path, _FORGED.format(entry=1, path=path))
-    with refused("verdict.row_differs"):
+    with refused("store.damaged_record"):
         desk.decide({"so2": 500}, name="a")
-    with refused("verdict.row_differs"):
+    with refused("store.damaged_record"):
         show_verdict(desk.tools, TENANT, "a")
-    with refused("verdict.row_differs"):
+    with refused("store.damaged_record"):
         list_verdicts(desk.tools, TENANT)
 
 
@@ -66,16 +60,15 @@ def test_a_row_may_not_borrow_the_verdict_of_another_record(desk: VerdictDesk, t
         connection.execute("DROP TRIGGER verdict_index_no_delete")
         connection.execute(f"DELETE FROM verdict_index WHERE sequence_number = {clear}")
     add(tmp_path, _FORGED.format(entry=clear, path="NULL"))
-    with refused("verdict.row_differs"):
+    with refused("store.damaged_record"):
         show_verdict(desk.tools, TENANT, "a")
 
 
 @pytest.mark.clause("ski", "2.2")
-@pytest.mark.parametrize("entry", ["sequence_number", "1"])
-def test_a_record_that_was_called_known_is_not_passed_over(desk: VerdictDesk, tmp_path: Path, entry: str) -> None:
+def test_a_record_that_was_called_known_is_not_passed_over(desk: VerdictDesk, tmp_path: Path) -> None:
     """Every record is judged: one whose row says that it was, without a verdict of it, is refused loudly."""
-    add(tmp_path, _KNOWN.format(digest="telemetry_hash", entry=entry))
-    with refused("verdict.row_differs"):
+    damage(tmp_path / "node", "UPDATE verdict_index SET telemetry_id = 'b'")
+    with refused("store.damaged_record"):
         desk.decide({"so2": 500}, name="b")
 
 
@@ -83,19 +76,11 @@ def test_a_record_that_was_called_known_is_not_passed_over(desk: VerdictDesk, tm
 @pytest.mark.parametrize(
     ("statement", "code"),
     [
-        (_FORGED.format(entry=1, path="'v2'"), "verdict.row_unrecorded"),
-        (_KNOWN.format(digest="telemetry_hash", entry="sequence_number"), "verdict.row_unrecorded"),
-        ("UPDATE verdict_index SET verdict = 'CLEAR'", "verdict.row_differs"),
-        ("DELETE FROM verdict_index", "verdict.row_missing"),
-        ("DELETE FROM telemetry", "verdict.row_missing"),
-        ("UPDATE telemetry_buffer SET text = replace(text, '500', '5')", "verdict.row_differs"),
-        ("DELETE FROM telemetry_buffer", "verdict.row_missing"),
-        ("UPDATE telemetry_buffer SET subject = 'other'", "verdict.row_unrecorded"),
-        ("INSERT INTO rule_stability VALUES ('default', 'r', 'sha256:0', 1000000)", "verdict.row_differs"),
-        (
-            _DROPPED,
-            "verdict.row_differs",
-        ),
+        (_FORGED.format(entry=1, path="'v2'"), "ledger.row_unrecorded"),
+        ("UPDATE verdict_index SET verdict = 'CLEAR'", "ledger.row_differs"),
+        ("UPDATE verdict_index SET bound = 1", "ledger.row_differs"),
+        ("DELETE FROM verdict_index", "ledger.row_missing"),
+        (_DROPPED, "ledger.row_unrecorded"),
     ],
 )
 def test_an_audit_finds_every_row_that_the_ledger_does_not_have(
@@ -107,18 +92,8 @@ def test_an_audit_finds_every_row_that_the_ledger_does_not_have(
     assert (report.holds, report.code) == (False, code)
 
 
-@pytest.mark.clause("ski", "7.2")
-def test_what_windows_look_back_at_cannot_be_changed(desk: VerdictDesk, tmp_path: Path) -> None:
-    """Rows leave the buffer when they are old, and an entry says so; none is ever changed or replaced."""
-    with pytest.raises(sqlite3.IntegrityError, match="UPDATE refused"):
-        add(tmp_path, "UPDATE telemetry_buffer SET text = replace(text, '500', '5')")
-    with pytest.raises(sqlite3.IntegrityError, match="taken"):
-        add(tmp_path, "INSERT OR REPLACE INTO telemetry_buffer SELECT * FROM telemetry_buffer")
-    assert desk.decide({"so2": 500}, name="a").overall.verdict is Verdict.FLAG
-
-
 def test_readings_in_any_order_and_form_are_those_of_the_entry(desk: VerdictDesk) -> None:
-    """The buffer has them as they came, the entry has them sorted and its numbers in their one form."""
+    """Windows read them from the entry, which has them sorted and its numbers in their one form."""
     line = (
         '{"telemetry_id": "z", "timestamp": "%s", "subject": "stack",'
         ' "measurement": {"so2": 40.0, "nox": {"monthly": 1e1, "daily": 2}, "a": true}}'
@@ -129,8 +104,10 @@ def test_readings_in_any_order_and_form_are_those_of_the_entry(desk: VerdictDesk
 
 
 _INVENTED = """
-    INSERT INTO telemetry_buffer
-    SELECT tenant_id, subject, as_of, 'c', replace(text, '"a"', '"c"') FROM telemetry_buffer
+    INSERT INTO verdict_index (tenant_id, sequence_number, telemetry_id, rule_id, subject, as_of, standing, verdict,
+                               status, tier, path, kg_version_hash, recorded_at)
+    SELECT tenant_id, 1, 'c', rule_id, subject, as_of, standing, verdict, status, tier, path, kg_version_hash,
+           recorded_at FROM verdict_index
 """
 
 
@@ -138,9 +115,9 @@ _INVENTED = """
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE telemetry_buffer SET text = replace(text, '500', '5')",
-        "UPDATE telemetry_buffer SET text = 'no record'",
-        "UPDATE telemetry_buffer SET as_of = substr(as_of, 1, 20) || '000001Z'",
+        "UPDATE verdict_index SET as_of = substr(as_of, 1, 20) || '000001Z'",
+        "UPDATE verdict_index SET telemetry_id = 'z'",
+        "INSERT INTO telemetry_drop VALUES ('default', 'stack', '2026-01-01T00:00:00.000000Z', 1, '', 1)",
         _INVENTED,
     ],
 )
@@ -151,7 +128,7 @@ def test_a_window_does_not_look_back_at_what_no_entry_holds(tmp_path: Path, stat
         desk.decide({"so2": 500}, name="a", at=desk.at(minutes=4))
         damage(tmp_path / "node", statement)
         before = desk.head()
-        with refused("verdict.row_differs"):
+        with refused("store.damaged_record"):
             desk.decide({"so2": 6}, name="b")
         assert desk.head() == before
 

@@ -12,7 +12,7 @@ from assay.adapters.clock import SystemClock
 from assay.adapters.reasoning.judge import JudgeReasoner, shipped_weights
 from assay.adapters.reasoning.judge_here import JudgeHere
 from assay.adapters.weight_folder import WeightFolder
-from assay.flows.verdicts.check_rows import check_verdicts
+from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.verdicts.read_verdicts import show_verdict
 from assay.flows.verdicts.replay_verdict import replay_verdict, replay_verdicts
 from assay.kernel.digest import Digest
@@ -116,7 +116,7 @@ def test_a_node_of_the_first_rulings_replays(tmp_path: Path) -> None:
         replays = list(replay_verdicts(desk.tools, TENANT))
         summary = summarise_replays(replays)
         assert (summary.counts[ReplayResult.MATCH], summary.is_clean) == (9, True), replays
-        assert not desk.read(lambda unit: list(check_verdicts(unit, TENANT)))
+        assert audit_ledger(desk.tools, TENANT, full=True, leave_mark=False).holds
 
 
 def _doubtful(desk: VerdictDesk, tier: str) -> None:

@@ -148,9 +148,9 @@ def test_an_attempt_survives_a_restart_until_a_person_has_looked_into_it(desk: V
 @pytest.mark.parametrize(
     ("statement", "code"),
     [
-        ("DELETE FROM egress_note", "verdict.row_missing"),
-        ("UPDATE egress_note SET attempts = 0", "verdict.row_differs"),
-        ("INSERT INTO egress_note SELECT tenant_id, 1, 0, noted_at FROM egress_note", "verdict.row_unrecorded"),
+        ("DELETE FROM egress_note", "ledger.row_missing"),
+        ("UPDATE egress_note SET attempts = 0", "ledger.row_differs"),
+        ("INSERT INTO egress_note SELECT tenant_id, 1, 0, noted_at FROM egress_note", "ledger.row_unrecorded"),
     ],
 )
 def test_a_refusal_that_was_taken_away_by_hand_is_found_by_an_audit(

@@ -15,7 +15,15 @@ from assay.flows.review.desk_settings import DeskSettings
 from assay.flows.tenant_locks import TenantLocks
 from assay.flows.trust.fold_shelf import FoldShelf
 from assay.flows.truth.vouch_rows import VouchedRows
-from assay.flows.verdicts.shelves import EgressShelf, GraphShelf, MeasuredShelf, SkiSettings, SubjectLocks
+from assay.flows.verdicts.shelves import (
+    CoverageShelf,
+    EgressShelf,
+    GraphShelf,
+    MeasuredShelf,
+    SkiSettings,
+    StabilityShelf,
+    SubjectLocks,
+)
 from assay.identity.principal import Principal
 from assay.kernel.ids import KeyId, TenantId
 from assay.kernel.key import TrustAnchors
@@ -102,6 +110,8 @@ class Tools:
     measured: MeasuredShelf = field(default_factory=MeasuredShelf)
     graphs: GraphShelf = field(default_factory=GraphShelf)
     subjects: SubjectLocks = field(default_factory=SubjectLocks)
+    stability: StabilityShelf = field(default_factory=StabilityShelf)
+    gaps: CoverageShelf = field(default_factory=CoverageShelf)
     tiles: TileShelf = field(default_factory=TileShelf)
     watches: KeptWatches = field(default_factory=KeptWatches)
     clock_skew: timedelta = timedelta(minutes=5)

@@ -1,6 +1,6 @@
 """One database: reads that see one state, and writes that are durable when they return."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
@@ -49,6 +49,13 @@ class Unit(Protocol):
 
     def append(self, draft: Draft) -> Receipt:
         """Append an entry whose rows the caller adds with those of others, thousands at once; else `record` it."""
+        ...
+
+    def record_rows(self, receipts: Sequence[Receipt]) -> None:
+        """Insert the rows of entries of one tenant that this unit appended, with one statement for each table.
+
+        Where a place is taken, `store.conflict`, the unit of work is over.
+        """
         ...
 
     @property

@@ -1,7 +1,7 @@
 """Knowledge graphs and who vouched for them: every version for ever, reviews, and which one is in use.
 
-Everything is also an entry of the ledger, under the `sequence_number` it carries here; only a graph's bytes are kept
-here alone, by the hash that its entry names.
+Rows follow from entries of the ledger, which commit to a graph's bytes. Reviews have no table: they are read from the
+entries of the answers on the review desk.
 """
 
 from enum import StrEnum
@@ -12,6 +12,9 @@ from msgspec import Struct
 from assay.kernel.digest import Digest
 from assay.kernel.ids import KeyId, PrincipalId, TenantId
 from assay.kernel.instant import Instant
+
+# What a ticket about a graph is about begins with this, before the hash of the content.
+GRAPH_QUESTION = "graph:"
 
 
 class ReviewChoice(StrEnum):
@@ -47,7 +50,7 @@ class GraphVersion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class RecordedReview(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One person's word on one content, and the ticket that asked for it."""
+    """One person's answer about one content, and the ticket that asked for it; from the entry of the answer."""
 
     content_hash: Digest
     ticket_id: str
@@ -76,9 +79,7 @@ class GraphActivation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class GraphStore(Protocol):
-    """Rows are added and never changed. A taken place is refused with `store.conflict`."""
-
-    def add_version(self, tenant_id: TenantId, version: GraphVersion) -> None: ...
+    """Rows are recorded with their entries and never changed."""
 
     def find_version(self, tenant_id: TenantId, document_hash: str) -> GraphVersion | None: ...
 
@@ -92,11 +93,9 @@ class GraphStore(Protocol):
         """In the order in which they were handed in."""
         ...
 
-    def add_review(self, tenant_id: TenantId, review: RecordedReview) -> None: ...
-
-    def reviews(self, tenant_id: TenantId, content_hash: str) -> tuple[RecordedReview, ...]: ...
-
-    def activate(self, tenant_id: TenantId, activation: GraphActivation) -> None: ...
+    def reviews(self, tenant_id: TenantId, content_hash: str) -> tuple[RecordedReview, ...]:
+        """In the order of the ledger."""
+        ...
 
     def find_active(self, tenant_id: TenantId) -> GraphActivation | None: ...
 

@@ -2,16 +2,24 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
 from assay.kernel.commitment import Disclosure
 from assay.kernel.digest import Digest
+from assay.kernel.entry import Entry
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind, Head
 from assay.kernel.trace import TraceId
+
+
+class ProvenEntry(NamedTuple):
+    """An entry whose text was compared with the hash of its row, and that hash."""
+
+    entry: Entry
+    entry_hash: Digest
 
 
 class StoredEntry(Struct, frozen=True, kw_only=True):

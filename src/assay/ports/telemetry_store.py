@@ -1,21 +1,22 @@
-"""Telemetry that was judged: known ids for ever, and a buffer that later windows look back at.
+"""Telemetry that was judged: known ids for ever, and the records that later windows look back at.
 
-A record leaves the buffer when it is older than the retention; that is logged, and windows that reach back there are
-in doubt from then on.
+A record is an entry of the ledger with its verdict, and no row beside it. When it is older than the retention it is
+dropped: that is logged, and windows that reach back there are in doubt from then on.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
+from assay.ports.verdict_store import VerdictRow
 
 
 class KnownTelemetry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A record's id and hash; `sequence_number` is that of its first verdict."""
+    """A record's id and hash; `sequence_number` is that of its first verdict. Read from that entry."""
 
     telemetry_id: str
     telemetry_hash: Digest
@@ -24,17 +25,15 @@ class KnownTelemetry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     sequence_number: int
 
 
-class BufferedText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is kept of a record for windows; `text` is the JSON of a `BufferedRecord`."""
+class BufferedEntry(NamedTuple):
+    """A record for windows: the row of its first verdict, and the body of the entry, which has the record."""
 
-    subject: str
-    as_of: Instant
-    telemetry_id: str
-    text: str
+    row: VerdictRow
+    body: Raw
 
 
 class TelemetryDrop(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Records of a subject up to `dropped_until` have left the buffer, so many at once."""
+    """Records of a subject up to `dropped_until` are dropped, so many at once."""
 
     subject: str
     dropped_until: Instant
@@ -50,16 +49,16 @@ class BufferExtent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     newest_at: Instant | None
 
 
+class BufferEnds(NamedTuple):
+    """The times of a subject's oldest and newest kept records, and up to when others were dropped."""
+
+    oldest: Instant | None = None
+    newest: Instant | None = None
+    dropped_until: Instant | None = None
+
+
 class TelemetryStore(Protocol):
-    """Known ids and drops are added and never changed; only the buffer gives anything up."""
-
-    def add_known(self, tenant_id: TenantId, known: KnownTelemetry) -> None:
-        """An id that is taken is refused with `store.conflict`."""
-        ...
-
-    def add_known_many(self, tenant_id: TenantId, known: Sequence[KnownTelemetry]) -> None:
-        """The same of many at once; where one is refused, the unit of work is over."""
-        ...
+    """Records of a subject are kept that are later than the last ones that were dropped."""
 
     def find_known(self, tenant_id: TenantId, telemetry_id: str) -> KnownTelemetry | None: ...
 
@@ -67,38 +66,29 @@ class TelemetryStore(Protocol):
         """Those of these ids that are known, in any order."""
         ...
 
-    def known(self, tenant_id: TenantId) -> Iterator[KnownTelemetry]:
-        """In the order of the ledger, streamed."""
-        ...
-
-    def buffer(self, tenant_id: TenantId, record: BufferedText) -> None: ...
-
-    def buffer_many(self, tenant_id: TenantId, records: Sequence[BufferedText]) -> None: ...
-
     def buffered(
         self, tenant_id: TenantId, subject: str, *, since: Instant | None = None, until: Instant
-    ) -> tuple[BufferedText, ...]:
-        """A subject's kept records after `since` and up to `until`, by time."""
+    ) -> tuple[tuple[BufferedEntry, ...], Instant | None]:
+        """A subject's kept records after `since` and up to `until`, by time; and up to when others were dropped."""
         ...
 
-    def extent(self, tenant_id: TenantId, subject: str) -> BufferExtent: ...
+    def old(self, tenant_id: TenantId, subject: str, *, until: Instant) -> tuple[VerdictRow, ...]:
+        """The verdicts on kept records up to that instant, by time."""
+        ...
+
+    def newest(self, tenant_id: TenantId, subject: str) -> VerdictRow | None:
+        """A verdict on the newest record of a subject."""
+        ...
 
     def extents(self, tenant_id: TenantId) -> tuple[BufferExtent, ...]:
-        """The extent of every subject that has records in the buffer, sorted by subject."""
+        """The extent of every subject that has kept records, sorted by subject.
+
+        The ends are compared with their entries; how many records there are is counted by the database.
+        """
         ...
 
-    def find_ends(self, tenant_id: TenantId, subject: str) -> tuple[Instant, Instant] | None:
-        """The times of a subject's oldest and newest kept records; None where none is kept."""
+    def find_ends(self, tenant_id: TenantId, subjects: Iterable[str]) -> dict[str, BufferEnds]:
+        """The ends of each of these subjects, as the database has them: rows are not compared."""
         ...
-
-    def find_ends_many(self, tenant_id: TenantId, subjects: Iterable[str]) -> dict[str, tuple[Instant, Instant]]:
-        """The same of many; without those of which none is kept."""
-        ...
-
-    def drop(self, tenant_id: TenantId, subject: str, *, until: Instant) -> tuple[int, Instant | None]:
-        """Take records up to that instant out of the buffer: how many, and the latest of them."""
-        ...
-
-    def add_drop(self, tenant_id: TenantId, drop: TelemetryDrop) -> None: ...
 
     def dropped_until(self, tenant_id: TenantId, subject: str) -> Instant | None: ...

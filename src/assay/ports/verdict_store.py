@@ -1,9 +1,10 @@
-"""Verdicts by what people ask for: telemetry, rule, subject, time, held or final; and counts beside them.
+"""Verdicts by what people ask for: telemetry, rule, subject, time, held or final.
 
-The rows only make entries of the ledger quick to find; coverage and stability are counts that follow from them.
+The rows make entries of the ledger quick to find, and are compared with them. Counts that follow from verdicts (how
+stable a rule is, which subjects no rule covers) have no rows: they are computed from the verdicts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from msgspec import Struct
@@ -11,11 +12,17 @@ from msgspec import Struct
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
+from assay.ports.ledger_store import ProvenEntry
+
+# In the column `path` of a row whose verdict the second runtime reached.
+V2_PATH = "v2"
 
 
 class VerdictRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One verdict entry. `held_entry` is the number of the entry that a final one settles, `ticket_id` the question
     that a held one waits for, `attestation` the signature of the token that was used.
+
+    `bound` is 1 where the entry says `ticket_id`, `held_entry` or the tier of runtime 2, which those of 0.1.0 do not.
     """
 
     sequence_number: int
@@ -33,21 +40,7 @@ class VerdictRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ticket_id: str | None = None
     held_entry: int | None = None
     attestation: str | None = None
-
-
-class CoveredSubject(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A line of the Coverage Register; `text` is the JSON of a `CoverageEntry`."""
-
-    subject: str
-    text: str
-
-
-class StableRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How often in a row a rule came to the same assertions."""
-
-    rule_id: str
-    pattern: Digest
-    count: int
+    bound: int | None = None
 
 
 class EgressNote(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,18 +52,25 @@ class EgressNote(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class VerdictStore(Protocol):
-    """Rows of verdicts are added and never changed; a second settlement, or a token used twice, is a conflict."""
+    """Rows are recorded with their entries and never changed. A second settlement, or a token used twice, conflicts.
 
-    def add(self, tenant_id: TenantId, row: VerdictRow) -> None: ...
+    Every row is compared with its entry when it is read.
+    """
 
-    def add_many(self, tenant_id: TenantId, rows: Sequence[VerdictRow]) -> None:
-        """The same of many at once; where one is refused, the unit of work is over."""
+    def entries(self, tenant_id: TenantId, sequence_numbers: Iterable[int]) -> tuple[ProvenEntry, ...]:
+        """The entries behind rows, in the order asked for; one that is gone is `store.damaged_record`."""
         ...
 
     def find(self, tenant_id: TenantId, sequence_number: int) -> VerdictRow | None: ...
 
     def of_telemetry(self, tenant_id: TenantId, telemetry_id: str) -> tuple[VerdictRow, ...]:
         """All of a record, held ones and what settled them, in the order of the ledger."""
+        ...
+
+    def of_rule(
+        self, tenant_id: TenantId, rule_id: str, *, after: int = 0, before: int | None = None, limit: int
+    ) -> tuple[VerdictRow, ...]:
+        """What a rule came to between two entries, the newest first; without what settled a held verdict."""
         ...
 
     def find_by_ticket(self, tenant_id: TenantId, ticket_id: str) -> VerdictRow | None: ...
@@ -111,32 +111,6 @@ class VerdictStore(Protocol):
         """What the verifier said of the latest verdicts that a model was asked for, the latest last."""
         ...
 
-    def put_coverage(self, tenant_id: TenantId, covered: CoveredSubject) -> None: ...
-
-    def find_coverage(self, tenant_id: TenantId, subject: str) -> CoveredSubject | None: ...
-
-    def coverage(self, tenant_id: TenantId) -> tuple[CoveredSubject, ...]:
-        """The coverage register, sorted by subject."""
-        ...
-
-    def put_stability(self, tenant_id: TenantId, stability: StableRule) -> None: ...
-
-    def find_stability(self, tenant_id: TenantId, rule_id: str) -> StableRule | None: ...
-
-    def stabilities(self, tenant_id: TenantId) -> tuple[StableRule, ...]:
-        """The stability of every rule that has one, sorted by rule."""
-        ...
-
-    def add_egress(self, tenant_id: TenantId, note: EgressNote) -> None: ...
-
-    def egress_notes(self, tenant_id: TenantId) -> tuple[EgressNote, ...]:
-        """In the order of the ledger."""
-        ...
-
-    def egress_total(self) -> int:
-        """All attempts that were ever noted, of every tenant: what leaves a process leaves the whole node."""
-        ...
-
-    def has_open_egress(self) -> bool:
-        """Whether a tenant has attempts that nobody looked into since."""
+    def egress_notes(self) -> tuple[tuple[EgressNote, ...], ...]:
+        """Of each tenant in the order of the ledger, of all tenants: what leaves a process leaves the whole node."""
         ...

@@ -57,7 +57,8 @@ class VerdictBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     `subject` is the node that the record is about, by whose records windows look back; a record may name it otherwise.
 
     `telemetry` are the bytes that were hashed. `rulings` are those that it was judged by, absent for the first;
-    `doubt` is why obligations that are scoped to a jurisdiction were left out, absent where none was.
+    `doubt` is why obligations that are scoped to a jurisdiction were left out, absent where none was. `ticket_id` is
+    the question about a held verdict.
     """
 
     telemetry: Raw | None
@@ -69,6 +70,7 @@ class VerdictBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     held_entry: str | None = None
     rulings: Rulings | UnsetType = UNSET
     doubt: PlaceDoubt | UnsetType = UNSET
+    ticket_id: str | UnsetType = UNSET
 
 
 def seal_envelope(
@@ -136,6 +138,7 @@ def draft_verdict(
     facts: Mapping[str, WindowFact],
     at: Instant,
     subject: str | None = None,
+    ticket_id: str | None = None,
     events: Iterable[Event] = (),
 ) -> Draft:
     """One entry for one record and one rule, held or final; what settles a held one is drafted from it.
@@ -151,6 +154,7 @@ def draft_verdict(
         window_facts=tuple([facts[name] for name in sorted(facts)]) if facts else (),
         rulings=UNSET if docket.rulings is Rulings.FIRST else docket.rulings,
         doubt=docket.doubt or UNSET,
+        ticket_id=ticket_id or UNSET,
     )
     draft = Draft(
         tenant_id=tenant_id,

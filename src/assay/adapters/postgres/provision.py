@@ -32,9 +32,7 @@ _APPEND_ONLY = (
     "trust_signal",
     "trust_policy",
     "graph_version",
-    "graph_review",
     "graph_activation",
-    "telemetry",
     "telemetry_drop",
     "verdict_index",
     "egress_note",
@@ -91,9 +89,6 @@ _RIGHTS = (
     ("outbox_cursor", "SELECT, INSERT, UPDATE (position)"),
     ("truth_due", "SELECT, INSERT, DELETE, UPDATE (version, due_at)"),
     ("trust_mark", "SELECT, INSERT, UPDATE (through, text, signature)"),
-    ("coverage", "SELECT, INSERT, UPDATE (text)"),
-    ("rule_stability", "SELECT, INSERT, UPDATE (pattern, count)"),
-    ("telemetry_buffer", "SELECT, INSERT, DELETE"),
     ("service_worker", "SELECT, INSERT, DELETE, UPDATE (text, updated_at)"),
     ("service_counter", "SELECT, INSERT, UPDATE (number)"),
     ("service_lease", "SELECT, INSERT, DELETE, UPDATE (lease, announce, expires_at)"),
@@ -124,6 +119,8 @@ _RIGHTS = (
     ("permit_issued_logged", "SELECT"),
     ("mandate_logged", "SELECT"),
     ("bundle_logged", "SELECT"),
+    ("graph_question_logged", "SELECT"),
+    ("ticket_answer_logged", "SELECT"),
     ("schema_migration", "SELECT"),
 )
 

@@ -7,6 +7,7 @@ A row that differs, or whose entry is missing or of another kind, is `store.dama
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
@@ -16,13 +17,14 @@ from msgspec.msgpack import Encoder
 from msgspec.structs import astuple, replace
 
 from assay.adapters.sql.parts import in_parts, marks
-from assay.adapters.sql.row import add_row, column, columns_of, read_row, verify_row
+from assay.adapters.sql.row import add_row, add_rows, column, columns_of, read_row, verify_row
 from assay.adapters.sql.session import Row, SqlSession
-from assay.kernel.digest import digest_of
+from assay.kernel.digest import Digest, digest_of
 from assay.kernel.entry import MalformedEntryError, read_entry
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.ports.damage import DamagedRecordError
+from assay.ports.ledger_store import ProvenEntry
 from assay.ports.projection import Projector, Shape
 
 T = TypeVar("T", bound=Struct)
@@ -44,9 +46,16 @@ class UnrecordedRowError(Error):
 class _Known:
     """What one entry projects: stored rows that were compared with it, sealed rows to compare with, and views."""
 
-    __slots__ = ("rows", "sealed", "size", "views")
+    __slots__ = ("proven", "rows", "sealed", "size", "views")
 
-    def __init__(self, projected: tuple[Struct, ...], shape_of: Callable[[type[Struct]], Shape], size: int) -> None:
+    def __init__(
+        self,
+        proven: ProvenEntry,
+        projected: tuple[Struct, ...],
+        shape_of: Callable[[type[Struct]], Shape],
+        size: int,
+    ) -> None:
+        self.proven = proven
         self.rows: dict[tuple[type[Struct], Row], Struct] = {}
         self.sealed = [row for row in projected if shape_of(type(row)).seal is not None]
         self.views = tuple(row for row in projected if not shape_of(type(row)).table)
@@ -135,6 +144,11 @@ class Rows:
         known = self._found("ledger", [(tenant_id, number) for number in numbers])
         return [view for number in numbers for view in known[tenant_id, number].views]
 
+    def entries(self, tenant_id: TenantId, numbers: Sequence[int]) -> list[ProvenEntry]:
+        """Return these entries, in order, each compared with its hash."""
+        known = self._found("ledger", [(tenant_id, number) for number in numbers])
+        return [known[tenant_id, number].proven for number in numbers]
+
     def encoded(self, kind: type[Struct], tenant_id: TenantId, last: int | None) -> Iterator[tuple[int, bytes]]:
         """Stream rows as they are stored, each with the number of its entry; sealed, not compared."""
         shape, has_number = self._projector.shape_of(kind), "sequence_number" in kind.__struct_fields__
@@ -168,11 +182,24 @@ class Rows:
             shape = self._projector.shape_of(type(projected))
             if not shape.table:
                 continue
-            row = projected if shape.seal is None else _take(waiting, projected, shape)
+            row = _take(waiting, projected, shape)
             verify_row(row, *shape.keys)
             add_row(self.session, shape.table, tenant_id, row, _named(shape, row))
         if waiting:
             raise UnrecordedRowError(f"entry {sequence_number} projects no `{type(waiting[0]).__name__}` like this")
+
+    def record_many(self, tenant_id: TenantId, texts: Iterable[bytes]) -> None:
+        """Insert the rows of many entries that were just appended, none with content; one statement for each table."""
+        of_kind: dict[type[Struct], list[Struct]] = {}
+        for text in texts:
+            for row in self._projector.project(read_entry(text)):
+                of_kind.setdefault(type(row), []).append(row)
+        for kind, rows in of_kind.items():
+            shape = self._projector.shape_of(kind)
+            if shape.table:
+                for row in rows:
+                    verify_row(_take([], row, shape), *shape.keys)
+                add_rows(self.session, shape.table, tenant_id, rows, f"{len(rows)} rows of `{shape.table}`")
 
     def _read(self, kind: type[T], shape: Shape, rows: Sequence[Row]) -> Iterable[T]:
         if not shape.is_checked:
@@ -190,6 +217,8 @@ class Rows:
         record = read_row(row[1:], kind)
         try:
             sealed = shape.seal(record)
+        except DamagedRecordError:
+            raise
         except (Error, MsgspecError) as error:
             raise _differs(shape, number) from error
         if sealed not in known.sealed:
@@ -244,7 +273,8 @@ class Rows:
         if (entry.tenant_id, entry.sequence_number) != (tenant_id, number):
             message = f"entry {number} says it is entry {entry.sequence_number} of `{entry.tenant_id}`"
             raise DamagedRecordError(message, entry=number)
-        return _Known(self._projector.project(entry), self._projector.shape_of, 2 * len(text) + _OVERHEAD)
+        proven = ProvenEntry(entry, Digest(entry_hash or digest_of(text)))
+        return _Known(proven, self._projector.project(entry), self._projector.shape_of, 2 * len(text) + _OVERHEAD)
 
 
 def _sealed(row: Row, kind: type[Struct], seal: Callable[[Any], Struct]) -> Row:
@@ -256,10 +286,16 @@ def _sealed(row: Row, kind: type[Struct], seal: Callable[[Any], Struct]) -> Row:
 
 
 def _take(waiting: list[Struct], projected: Struct, shape: Shape) -> Struct:
+    """The row that was given with its content; a projected row that sealing leaves as it is has none."""
+    if shape.seal is None:
+        return projected
     for row in waiting:
-        if type(row) is type(projected) and shape.seal is not None and shape.seal(row) == projected:
+        if type(row) is type(projected) and shape.seal(row) == projected:
             waiting.remove(row)
             return row
+    with suppress(Error, MsgspecError):
+        if shape.seal(projected) == projected:
+            return projected
     raise UnrecordedRowError(f"expected the whole row of `{shape.table}` with what the entry commits to, got another")
 
 

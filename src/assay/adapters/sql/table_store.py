@@ -39,7 +39,7 @@ from assay.ports.delivery_store import (
     TrainingResultRow,
 )
 from assay.ports.desk_store import HeldRow, PendingPower, SavedDraft, SavedView, StoredAct, StoredEscalation
-from assay.ports.graph_store import GraphActivation, GraphVersion, RecordedReview
+from assay.ports.graph_store import GraphActivation, GraphVersion
 from assay.ports.index_store import IndexPage, IndexSegment
 from assay.ports.model_store import ModelActivation, ModelEvaluation, RegisteredModel
 from assay.ports.peer_store import RecordedAgreement
@@ -64,10 +64,10 @@ from assay.ports.registry_store import (
     WorkerCounts,
 )
 from assay.ports.request_store import KeptRequest
-from assay.ports.telemetry_store import BufferedText, KnownTelemetry, TelemetryDrop
+from assay.ports.telemetry_store import TelemetryDrop
 from assay.ports.trust_store import FoldMark, LoggedSignal, RegisteredPolicy
 from assay.ports.truth_store import FrozenTrust, ReleasedContract, SilverState, TruthRecord
-from assay.ports.verdict_store import CoveredSubject, EgressNote, StableRule, VerdictRow
+from assay.ports.verdict_store import EgressNote, VerdictRow
 from assay.ports.webhook_store import EndedWebhook, Letter, StoredWebhook
 from assay.review.lease import Lease
 
@@ -152,15 +152,10 @@ TABLES: dict[str, Table] = {
     "trust_policy": _table_of(RegisteredPolicy, "policy_id"),
     "trust_mark": _table_of(FoldMark, "policy_hash"),
     "graph_version": _table_of(GraphVersion, "sequence_number"),
-    "graph_review": _table_of(RecordedReview, "ticket_id", "made_by"),
     "graph_activation": _table_of(GraphActivation, "sequence_number"),
-    "telemetry": _table_of(KnownTelemetry, "telemetry_id"),
-    "telemetry_buffer": _table_of(BufferedText, "subject", "as_of", "telemetry_id"),
     "telemetry_drop": _table_of(TelemetryDrop, "subject", "sequence_number"),
-    "verdict_index": _table_of(VerdictRow, "sequence_number"),
+    "verdict_index": _table_of(VerdictRow, "sequence_number", added=1),
     "egress_note": _table_of(EgressNote, "sequence_number"),
-    "coverage": _table_of(CoveredSubject, "subject"),
-    "rule_stability": _table_of(StableRule, "rule_id"),
     "claims_policy": _table_of(ReleasedClaimsPolicy, "sequence_number"),
     "claims_bundle": _table_of(ReceivedBundle, "bundle_hash"),
     "claims_decision": _table_of(RecordedDecision, "bundle_hash", "position"),

@@ -1,124 +1,101 @@
-"""Known telemetry, the buffer that windows look back at, and what left it, in SQL."""
+"""Known telemetry, the records that windows look back at, and which of them were dropped, in SQL."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable
 
-from assay.adapters.sql.row import add_row, add_rows, columns_of, read_row, sortable, verify_row
-from assay.adapters.sql.session import SqlSession
+from assay.adapters.sql.parts import in_parts
+from assay.adapters.sql.row import sortable
+from assay.adapters.sql.rows import Rows
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, parse_instant
-from assay.ports.telemetry_store import BufferedText, BufferExtent, KnownTelemetry, TelemetryDrop
+from assay.ports.damage import DamagedRecordError
+from assay.ports.telemetry_store import BufferedEntry, BufferEnds, BufferExtent, KnownTelemetry, TelemetryDrop
+from assay.ports.verdict_store import VerdictRow
 
-_KNOWN = f"SELECT {', '.join(columns_of(KnownTelemetry))} FROM telemetry"  # noqa: S608 - our constants
-_BUFFERED = f"SELECT {', '.join(columns_of(BufferedText))} FROM telemetry_buffer"  # noqa: S608 - our constants
-# Places in one statement; every engine takes as many.
-_AT_ONCE = 500
-_OF_SUBJECT = " WHERE subject = ? AND tenant_id = ?"
-# Each end is one step down the index; asked for together in one aggregate, they would be a walk over the whole buffer.
-_ENDS = (
-    f"SELECT (SELECT min(as_of) FROM telemetry_buffer{_OF_SUBJECT}),"  # noqa: S608 - our constants
-    f" (SELECT max(as_of) FROM telemetry_buffer{_OF_SUBJECT})"
+# What settles a held verdict is about the same record once more.
+_OF_SUBJECT = "WHERE subject = ? AND tenant_id = ? AND held_entry IS NULL"
+_DROPPED = (
+    "coalesce((SELECT max(d.dropped_until) FROM telemetry_drop AS d"
+    " WHERE d.subject = {0}.subject AND d.tenant_id = {0}.tenant_id), '')"
 )
-_ENDS_OF_MANY = (
-    "WITH asked (subject) AS (VALUES {}) SELECT asked.subject,"
-    " (SELECT min(as_of) FROM telemetry_buffer AS b WHERE b.subject = asked.subject AND b.tenant_id = ?),"
-    " (SELECT max(as_of) FROM telemetry_buffer AS b WHERE b.subject = asked.subject AND b.tenant_id = ?) FROM asked"
+# Each end is one step down the index; asked for together in one aggregate, they would be a walk over the whole buffer.
+_OF_ASKED = "FROM verdict_index AS v WHERE v.subject = asked.subject AND v.tenant_id = asked.tenant_id"
+_ENDS = (
+    "WITH asked (subject, tenant_id) AS (VALUES {}) SELECT asked.subject,"  # noqa: S608 - our constants
+    f" (SELECT min(v.as_of) {_OF_ASKED} AND v.held_entry IS NULL AND v.as_of > {_DROPPED.format('asked')}),"
+    f" (SELECT max(v.as_of) {_OF_ASKED} AND v.held_entry IS NULL), {_DROPPED.format('asked')} FROM asked"
 )
 
 
 class SqlTelemetryStore:
     """Implements `ports.telemetry_store.TelemetryStore`."""
 
-    def __init__(self, session: SqlSession) -> None:
-        self._session = session
-
-    def add_known(self, tenant_id: TenantId, known: KnownTelemetry) -> None:
-        verify_row(known, "telemetry_id", "subject")
-        add_row(self._session, "telemetry", tenant_id, known, f"the record `{known.telemetry_id}`")
-
-    def add_known_many(self, tenant_id: TenantId, known: Sequence[KnownTelemetry]) -> None:
-        for one in known:
-            verify_row(one, "telemetry_id", "subject")
-        add_rows(self._session, "telemetry", tenant_id, known, f"{len(known)} records")
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._session = rows.session
 
     def find_known(self, tenant_id: TenantId, telemetry_id: str) -> KnownTelemetry | None:
-        rows = self._session.query(f"{_KNOWN} WHERE telemetry_id = ? AND tenant_id = ?", (telemetry_id, tenant_id))
-        return read_row(rows[0], KnownTelemetry) if rows else None
+        return next(iter(self.find_known_many(tenant_id, (telemetry_id,))), None)
 
     def find_known_many(self, tenant_id: TenantId, telemetry_ids: Iterable[str]) -> tuple[KnownTelemetry, ...]:
-        waiting, found = iter(dict.fromkeys(telemetry_ids)), list[KnownTelemetry]()
-        while part := list(islice(waiting, _AT_ONCE)):
-            sql = f"{_KNOWN} WHERE telemetry_id IN ({', '.join('?' * len(part))}) AND tenant_id = ?"
-            found.extend(read_row(row, KnownTelemetry) for row in self._session.query(sql, (*part, tenant_id)))
-        return tuple(found)
-
-    def known(self, tenant_id: TenantId) -> Iterator[KnownTelemetry]:
-        rows = self._session.stream(
-            f"{_KNOWN} WHERE tenant_id = ? ORDER BY sequence_number, telemetry_id", (tenant_id,)
-        )
-        return (read_row(row, KnownTelemetry) for row in rows)
-
-    def buffer(self, tenant_id: TenantId, record: BufferedText) -> None:
-        verify_row(record, "subject", "telemetry_id")
-        add_row(self._session, "telemetry_buffer", tenant_id, record, f"the record `{record.telemetry_id}`")
-
-    def buffer_many(self, tenant_id: TenantId, records: Sequence[BufferedText]) -> None:
-        for one in records:
-            verify_row(one, "subject", "telemetry_id")
-        add_rows(self._session, "telemetry_buffer", tenant_id, records, f"{len(records)} records")
+        first: dict[str, int] = {}
+        for row in self._rows.among(VerdictRow, "telemetry_id", telemetry_ids, tenant_id):
+            first[row.telemetry_id] = min(row.sequence_number, first.get(row.telemetry_id, row.sequence_number))
+        known = self._rows.views(tenant_id, list(first.values()))
+        return tuple(view for view in known if isinstance(view, KnownTelemetry))
 
     def buffered(
         self, tenant_id: TenantId, subject: str, *, since: Instant | None = None, until: Instant
-    ) -> tuple[BufferedText, ...]:
-        rows = self._session.query(
-            f"{_BUFFERED}{_OF_SUBJECT} AND as_of > ? AND as_of <= ? ORDER BY as_of, telemetry_id",
-            (subject, tenant_id, "" if since is None else sortable(since), sortable(until)),
-        )
-        return tuple(read_row(row, BufferedText) for row in rows)
+    ) -> tuple[tuple[BufferedEntry, ...], Instant | None]:
+        first: dict[str, VerdictRow] = {}
+        dropped = self.dropped_until(tenant_id, subject)
+        for row in self._kept(tenant_id, subject, since, until, dropped):
+            if row.telemetry_id not in first or row.sequence_number < first[row.telemetry_id].sequence_number:
+                first[row.telemetry_id] = row
+        entries = self._rows.entries(tenant_id, [row.sequence_number for row in first.values()])
+        kept = tuple(BufferedEntry(row, one.entry.body) for row, one in zip(first.values(), entries, strict=True))
+        return kept, dropped
 
-    def extent(self, tenant_id: TenantId, subject: str) -> BufferExtent:
-        ((records, oldest, newest),) = self._session.query(
-            f"SELECT count(*), min(as_of), max(as_of) FROM telemetry_buffer{_OF_SUBJECT}",  # noqa: S608 - our constants
-            (subject, tenant_id),
-        )
-        return read_row((subject, records, oldest, newest), BufferExtent)
+    def old(self, tenant_id: TenantId, subject: str, *, until: Instant) -> tuple[VerdictRow, ...]:
+        return self._kept(tenant_id, subject, None, until, self.dropped_until(tenant_id, subject))
+
+    def newest(self, tenant_id: TenantId, subject: str) -> VerdictRow | None:
+        return self._rows.one(VerdictRow, f"{_OF_SUBJECT} ORDER BY as_of DESC LIMIT 1", (subject, tenant_id))
 
     def extents(self, tenant_id: TenantId) -> tuple[BufferExtent, ...]:
-        rows = self._session.query(
-            "SELECT subject, count(*), min(as_of), max(as_of) FROM telemetry_buffer WHERE tenant_id = ?"
-            " GROUP BY subject ORDER BY subject",
+        counted = self._session.query(
+            "SELECT v.subject, count(DISTINCT v.telemetry_id), min(v.as_of), max(v.as_of) FROM verdict_index AS v"  # noqa: S608 - ours
+            f" WHERE v.tenant_id = ? AND v.held_entry IS NULL AND v.as_of > {_DROPPED.format('v')}"
+            " GROUP BY v.subject ORDER BY v.subject",
             (tenant_id,),
         )
-        return tuple(read_row(row, BufferExtent) for row in rows)
-
-    def find_ends(self, tenant_id: TenantId, subject: str) -> tuple[Instant, Instant] | None:
-        ((oldest, newest),) = self._session.query(_ENDS, (subject, tenant_id, subject, tenant_id))
-        return None if oldest is None else (parse_instant(oldest), parse_instant(newest))
-
-    def find_ends_many(self, tenant_id: TenantId, subjects: Iterable[str]) -> dict[str, tuple[Instant, Instant]]:
-        waiting, found = iter(dict.fromkeys(subjects)), dict[str, tuple[Instant, Instant]]()
-        while part := list(islice(waiting, _AT_ONCE)):
-            rows = self._session.query(
-                _ENDS_OF_MANY.format(", ".join(["(?)"] * len(part))), (*part, tenant_id, tenant_id)
+        found: list[BufferExtent] = []
+        for subject, records, *ends in counted:
+            oldest, newest = (
+                self._rows.one(VerdictRow, f"{_OF_SUBJECT} AND as_of = ? LIMIT 1", (subject, tenant_id, end))
+                for end in ends
             )
-            kept = [row for row in rows if row[1] is not None]
-            found.update((name, (parse_instant(oldest), parse_instant(newest))) for name, oldest, newest in kept)
+            if oldest is None or newest is None:
+                raise DamagedRecordError("`verdict_index`: expected the rows that were counted, got others")
+            found.append(BufferExtent(subject=subject, records=records, oldest_at=oldest.as_of, newest_at=newest.as_of))
+        return tuple(found)
+
+    def find_ends(self, tenant_id: TenantId, subjects: Iterable[str]) -> dict[str, BufferEnds]:
+        found: dict[str, BufferEnds] = {}
+        for part in in_parts(subjects):
+            asked = [value for subject in part for value in (subject, tenant_id)]
+            for subject, *times in self._session.query(_ENDS.format(", ".join(["(?, ?)"] * len(part))), asked):
+                found[subject] = BufferEnds(*(parse_instant(time) if time else None for time in times))
         return found
 
-    def drop(self, tenant_id: TenantId, subject: str, *, until: Instant) -> tuple[int, Instant | None]:
-        where, parameters = f"{_OF_SUBJECT} AND as_of <= ?", (subject, tenant_id, sortable(until))
-        ((latest,),) = self._session.query(f"SELECT max(as_of) FROM telemetry_buffer{where}", parameters)  # noqa: S608 - our constants
-        if latest is None:
-            return 0, None
-        return self._session.run(f"DELETE FROM telemetry_buffer{where}", parameters), parse_instant(latest)  # noqa: S608 - our constants
-
-    def add_drop(self, tenant_id: TenantId, drop: TelemetryDrop) -> None:
-        verify_row(drop, "subject")
-        add_row(self._session, "telemetry_drop", tenant_id, drop, f"the drop of entry {drop.sequence_number}")
-
     def dropped_until(self, tenant_id: TenantId, subject: str) -> Instant | None:
-        ((latest,),) = self._session.query(
-            f"SELECT max(dropped_until) FROM telemetry_drop{_OF_SUBJECT}",  # noqa: S608 - our constants
-            (subject, tenant_id),
-        )
-        return None if latest is None else parse_instant(latest)
+        rest = "WHERE subject = ? AND tenant_id = ? ORDER BY dropped_until DESC, sequence_number DESC LIMIT 1"
+        latest = self._rows.one(TelemetryDrop, rest, (subject, tenant_id))
+        return None if latest is None else latest.dropped_until
+
+    def _kept(
+        self, tenant_id: TenantId, subject: str, since: Instant | None, until: Instant, dropped: Instant | None
+    ) -> tuple[VerdictRow, ...]:
+        after = "" if since is None else sortable(since)
+        after = after if dropped is None else max(after, sortable(dropped))
+        rest = f"{_OF_SUBJECT} AND as_of > ? AND as_of <= ? ORDER BY as_of, telemetry_id, sequence_number"
+        return self._rows.all(VerdictRow, rest, (subject, tenant_id, after, sortable(until)))

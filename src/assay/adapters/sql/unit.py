@@ -1,5 +1,6 @@
 """Every store bound to one transaction: what a unit of work gets to see and change."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -62,6 +63,13 @@ class SqlUnit:
     def append(self, draft: Draft) -> Receipt:
         return self.ledger.append(draft)
 
+    def record_rows(self, receipts: Sequence[Receipt]) -> None:
+        find = None if self._chains is None else self._chains.find_text
+        assert find is not None  # noqa: S101 - they were appended by this unit
+        texts = [find(one.tenant_id, one.sequence_number) for one in receipts]
+        if receipts:
+            self._rows.record_many(receipts[0].tenant_id, [text for text in texts if text is not None])
+
     @cached_property
     def ledger(self) -> SqlLedgerStore:
         return SqlLedgerStore(self._session, self._chains)
@@ -108,15 +116,15 @@ class SqlUnit:
 
     @cached_property
     def graphs(self) -> SqlGraphStore:
-        return SqlGraphStore(self._session)
+        return SqlGraphStore(self._rows, None if self._chains is None else self._chains.pending)
 
     @cached_property
     def telemetry(self) -> SqlTelemetryStore:
-        return SqlTelemetryStore(self._session)
+        return SqlTelemetryStore(self._rows)
 
     @cached_property
     def verdicts(self) -> SqlVerdictStore:
-        return SqlVerdictStore(self._session)
+        return SqlVerdictStore(self._rows)
 
     @cached_property
     def claims(self) -> SqlClaimsStore:

@@ -40,7 +40,6 @@ from assay.flows.ledger.compare_rows import RowProblem
 from assay.flows.ledger.own_keys import own_key_ring, verify_own_database
 from assay.flows.tools import Tools
 from assay.flows.truth.check_bronze import check_bronze
-from assay.flows.verdicts.check_rows import check_graphs, check_verdicts
 from assay.kernel.checkpoint import Checkpoint, parse_checkpoint, verify_checkpoint
 from assay.kernel.digest import Digest, digest_from_raw
 from assay.kernel.errors import Error, KeyUseError
@@ -448,7 +447,7 @@ def _check_tables(unit: Unit, seen: Iterable[Done]) -> int:
 
 def _check_rows(unit: Unit, tenant_id: TenantId) -> None:
     """Tables of rooms whose rows are not declared as projections yet, and the indexes."""
-    checks = (_check_seals, check_bronze, check_graphs, check_verdicts, check_rules, check_index)
+    checks = (_check_seals, check_bronze, check_rules, check_index)
     for problem in chain.from_iterable(check(unit, tenant_id) for check in checks):
         raise EntryFaultError(problem.code, problem.message, problem.entry)
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from assay.delivery.rule import RuleId
 from assay.flows.delivery.answer_record import AnswerRecord
 from assay.flows.delivery.project_rules import graph_rule_id
-from assay.flows.verdicts.verdict_rows import get_verdict_entry
+from assay.flows.verdicts.verdict_entry import get_verdict_entry
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId

@@ -20,7 +20,6 @@ from assay.flows.review.settle_review import FollowUps
 from assay.flows.trust.request_penalty import apply_penalty, refuse_own_penalty
 from assay.flows.truth.vote_entry import record_vote
 from assay.flows.verdicts.attest_verdict import require_token, settle_held_verdict
-from assay.flows.verdicts.change_graphs import note_graph_review
 from assay.review.kind import TicketKind
 
 ROOM_FOLLOW_UPS = FollowUps(
@@ -46,7 +45,6 @@ ROOM_FOLLOW_UPS = FollowUps(
             TicketKind.APPROVAL: require_approver,
             TicketKind.ATTESTATION: require_token,
             TicketKind.DEFERRAL: require_approver,
-            TicketKind.KNOWLEDGE_REVIEW: note_graph_review,
             TicketKind.MANDATE: require_signer,
             TicketKind.PENALTY: refuse_own_penalty,
             TicketKind.POWER_CHANGE: refuse_own_power,

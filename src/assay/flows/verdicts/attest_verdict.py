@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import UNSET, Meta, Raw, Struct
 from msgspec.structs import replace
 
 from assay.flows.errors.verdicts import VerdictFlowError
@@ -17,7 +17,7 @@ from assay.flows.review.answer_review import Answered, answer_review
 from assay.flows.review.settle_review import FollowUps
 from assay.flows.tools import Tools
 from assay.flows.verdicts.read_verdicts import RuleVerdict, show_ticket_verdict
-from assay.flows.verdicts.verdict_rows import ReadEntry, get_verdict_entry
+from assay.flows.verdicts.verdict_entry import ReadBody, ReadEntry, get_verdict_entry
 from assay.identity.caller import Caller
 from assay.kernel.canonical import canonical_json, canonicalize
 from assay.kernel.digest import ZERO_DIGEST, Digest, parse_digest
@@ -26,7 +26,6 @@ from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind, Event, VerdictColumns, draft_entry
 from assay.ports.database import Unit
 from assay.ports.signer import Signer
-from assay.ports.verdict_store import VerdictRow
 from assay.review.answer import Answer, SignedWith
 from assay.review.draft import Reply
 from assay.review.errors import ReviewError
@@ -188,24 +187,9 @@ def settle_held_verdict(
     token = _verified_token(unit, held, settlement, answers, at)
     status = held.envelope.verifier_result.status
     ruling = settle_held(held.body.ruling, status, is_attested=token is not None)
-    draft = _final_entry(tenant_id, held, ruling, token, at)
-    final = replace(
-        row,
-        sequence_number=unit.record(draft).sequence_number,
-        standing=ruling.standing.value,
-        verdict=ruling.verdict.value,
-        recorded_at=at,
-        ticket_id=None,
-        held_entry=row.sequence_number,
-        attestation=None if token is None else token.signature_hex,
-    )
-    _require_unused(unit, tenant_id, final)
-    unit.verdicts.add(tenant_id, final)
-
-
-def _require_unused(unit: Unit, tenant_id: TenantId, final: VerdictRow) -> None:
-    if final.attestation is not None and unit.verdicts.has_attestation(tenant_id, final.attestation):
+    if token is not None and unit.verdicts.has_attestation(tenant_id, token.signature_hex):
         raise AttestationError.reused("expected an attestation that was not used, got one that was")
+    unit.record(_final_entry(tenant_id, held, ruling, token, at))
 
 
 def _verified_token(
@@ -245,7 +229,7 @@ def _final_entry(
     checked against what is served.
     """
     envelope = _final_envelope(held.envelope, ruling, token)
-    entry, body = held.entry, replace(held.body, ruling=ruling, held_entry=held.entry_hash)
+    entry, body = held.entry, _final_body(held, ruling)
     columns = VerdictColumns(
         # A verdict entry has all of these; the defaults are for the type alone.
         telemetry_id=entry.telemetry_id or "",
@@ -265,6 +249,11 @@ def _final_entry(
     }
     event = Event(type=EntryKind.VERDICT_FINAL.value, subject=columns.telemetry_id, body=Raw(canonicalize(news)))
     return draft_entry(tenant_id, EntryKind.VERDICT_FINAL, body, at=at, verdict=columns, events=(event,))
+
+
+def _final_body(held: ReadEntry, ruling: Ruling) -> ReadBody:
+    number = held.entry.sequence_number
+    return replace(held.body, ruling=ruling, held_entry=held.entry_hash, settles=number, ticket_id=UNSET)
 
 
 def _final_envelope(envelope: Envelope, ruling: Ruling, token: HumanAttestation | None) -> Envelope:

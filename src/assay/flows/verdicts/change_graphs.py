@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from assay.facts.verdicts import GraphActivated, graph_activated
 from assay.flows.delivery.project_rules import project_graph
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.verdicts import InvalidGraphError, VerdictFlowError
@@ -18,39 +19,32 @@ from assay.flows.review.open_review import draft_ticket, open_review_in
 from assay.flows.tools import Tools
 from assay.flows.verdicts.graphs_in_use import (
     accepted_by,
-    activation_entry,
     add_graph,
     find_graph_in_use,
     is_accepted,
     open_document,
     stored_document,
 )
-from assay.flows.verdicts.verdict_entry import coverage_text, read_coverage
 from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole, Principal
 from assay.identity.problem import Problem
 from assay.kernel.digest import Digest, digest_of, parse_digest
 from assay.kernel.errors import KeyUseError
 from assay.kernel.ids import KeyId, TenantId
-from assay.kernel.instant import Instant
 from assay.kernel.key import key_id_of
 from assay.ports.database import Unit
-from assay.ports.graph_store import GraphActivation, GraphHead, GraphVersion, RecordedReview, ReviewChoice
-from assay.review.answer import Answer
+from assay.ports.graph_store import GRAPH_QUESTION, GraphActivation, GraphHead, GraphVersion, RecordedReview
 from assay.review.kind import TicketKind
 from assay.review.ticket import LONGEST_SHOWN, Ticket, TicketDraft
-from assay.verdicts.cover import register_mapped
 from assay.verdicts.errors import DowngradedGraphError
 from assay.verdicts.graph.describe import describe_diff
 from assay.verdicts.graph.graph import DRAFT, KnowledgeGraph, Notice
 from assay.verdicts.graph.hash import graph_bytes
-from assay.verdicts.graph.index import GraphIndex
 from assay.verdicts.graph.issue import DISCRETIONARY_ANYWAY, Issue, is_rejected
 from assay.verdicts.graph.open import OpenGraph, SovereigntyMode, open_graph, sign_graph, verify_succession
 from assay.verdicts.graph.parse import parse_document, parse_graph
 from assay.verdicts.graph.validate import validate_graph
 
-_ABOUT = "graph:"
 _log = logging.getLogger("assay.ski")
 _MOST_LINES = 2000
 _SHOWN_BYTES = LONGEST_SHOWN - 1024
@@ -138,7 +132,7 @@ def review_graph(tools: Tools, caller: Caller, request: ReviewGraph) -> GraphInR
         eligible_roles=(BuiltInRole.REVIEWER,),
         opened_by=by,
         requested_by=by,
-        about=f"{_ABOUT}{opened.content_hash}",
+        about=f"{GRAPH_QUESTION}{opened.content_hash}",
     )
     ticket = draft_ticket(tools, tenant_id, draft, at=caller.at)
 
@@ -160,34 +154,6 @@ def open_candidate(tools: Tools, document: bytes) -> tuple[OpenGraph, tuple[Issu
     if is_rejected(issues):
         raise InvalidGraphError(issues)
     return opened, issues
-
-
-def note_graph_review(unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) -> None:
-    """The follow-up of each answer to a review of a graph: who said what about which content."""
-    content_hash = reviewed_content(ticket.about)
-    if content_hash is None:
-        return  # another room's knowledge
-    # The answer's own entry, which is the last one so far.
-    number = unit.ledger.head(ticket.tenant_id).sequence_number
-    unit.graphs.add_review(ticket.tenant_id, review_of(content_hash, answer, sequence_number=number))
-
-
-def reviewed_content(about: str | None) -> Digest | None:
-    """The content that a ticket asks about; None where it asks about something else."""
-    return parse_digest(about.removeprefix(_ABOUT)) if about is not None and about.startswith(_ABOUT) else None
-
-
-def review_of(content_hash: Digest, answer: Answer, *, sequence_number: int) -> RecordedReview:
-    """What is kept of an answer; `sequence_number` is that of its entry."""
-    return RecordedReview(
-        content_hash=content_hash,
-        ticket_id=answer.ticket_id,
-        by=answer.by,
-        choice=ReviewChoice(answer.choice),
-        note=answer.reason,
-        reviewed_at=answer.answered_at,
-        sequence_number=sequence_number,
-    )
 
 
 def render_graph_review(opened: OpenGraph, issues: tuple[Issue, ...], before: KnowledgeGraph | None) -> str:
@@ -299,8 +265,8 @@ def load_graph(tools: Tools, caller: Caller, request: LoadGraph) -> LoadedGraph:
     if is_rejected(issues, tolerated=DISCRETIONARY_ANYWAY if is_advisory else frozenset()):
         raise InvalidGraphError(issues)
     _require_succession(tools, caller.principal, current, opened, reason)
-    ready = tools.graphs.get(caller.tenant_id, digest_of(document), lambda: opened)
-    activation = tools.database.write(lambda unit: _activate(unit, tools, caller, opened, ready.index, current, reason))
+    tools.graphs.get(caller.tenant_id, digest_of(document), lambda: opened)
+    activation = tools.database.write(lambda unit: _activate(unit, tools, caller, opened, current, reason))
     for notice in opened.notices:
         _log.warning("%s: %s", notice.code, notice.message)
     return LoadedGraph(activation=activation, notices=opened.notices, issues=issues)
@@ -332,7 +298,6 @@ def _activate(
     tools: Tools,
     caller: Caller,
     opened: OpenGraph,
-    index: GraphIndex,
     before: GraphVersion | None,
     downgrade_reason: str | None,
 ) -> GraphActivation:
@@ -348,17 +313,19 @@ def _activate(
     if tools.ski.require_review and tools.ski.is_strict:
         require_accepted(reviews, opened.content_hash)
     add_graph(unit, tenant_id, opened, by=principal.id, at=at)
-    _note_mapped(unit, tenant_id, opened, index)
-    activation = activation_entry(
-        unit,
-        tenant_id,
-        opened,
+    body = GraphActivated(
+        document_hash=digest_of(opened.document),
+        content_hash=opened.content_hash,
+        kg_version_hash=opened.kg_version_hash,
         mode=tools.ski.mode.value,
+        signed_by=opened.signed_by,
         reviewed_by=accepted_by(reviews),
         downgrade_reason=downgrade_reason,
-        by=principal.id,
-        at=at,
+        activated_by=principal.id,
     )
+    number = unit.record(graph_activated(tenant_id, body, at=at)).sequence_number
+    activation = unit.graphs.find_active(tenant_id)
+    assert activation is not None and activation.sequence_number == number  # noqa: S101, PT018 - recorded above
     # In the same commit: no verdict is reached by a rule that the one registry does not know.
     vouched = reviews if is_accepted(reviews, opened.content_hash) else ()
     project_graph(unit, tenant_id, opened.graph, vouched, entry=activation.sequence_number, by=principal.id, at=at)
@@ -373,11 +340,3 @@ def _require_finished(opened: OpenGraph, reviews: tuple[RecordedReview, ...]) ->
         raise VerdictFlowError.graph_draft(
             "expected a draft that people accepted and an anchor signed, got one without either"
         )
-
-
-def _note_mapped(unit: Unit, tenant_id: TenantId, opened: OpenGraph, index: GraphIndex) -> None:
-    """Gaps of the Coverage Register that this graph closes."""
-    for covered in unit.verdicts.coverage(tenant_id):
-        entry = read_coverage(covered)
-        if entry.mapped_by is None and index.find_subject(entry.subject) is not None:
-            unit.verdicts.put_coverage(tenant_id, coverage_text(register_mapped(entry, opened.content_hash)))

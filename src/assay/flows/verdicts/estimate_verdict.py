@@ -19,7 +19,7 @@ from assay.flows.errors import NotFoundError
 from assay.flows.tools import Tools
 from assay.flows.verdicts.read_verdicts import show_verdict
 from assay.flows.verdicts.receipts import export_receipt
-from assay.flows.verdicts.verdict_rows import read_entry
+from assay.flows.verdicts.verdict_entry import read_entry
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.ports.model import ModelReplyError, ModelWeightsError

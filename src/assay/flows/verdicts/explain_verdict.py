@@ -16,7 +16,7 @@ from assay.flows.request import Option
 from assay.flows.tools import Tools
 from assay.flows.verdicts.graphs_in_use import JudgedGraphs, judged_content
 from assay.flows.verdicts.read_verdicts import Decided, RuleVerdict, ShowRecord, find_transcript, show_verdict
-from assay.flows.verdicts.verdict_rows import ReadBody, V2Body, read_entry
+from assay.flows.verdicts.verdict_entry import ReadBody, V2Body, read_entry
 from assay.identity.caller import Caller
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.entry import parse_entry

@@ -1,24 +1,21 @@
 """Knowledge graphs of a tenant: their entries, the one in use, and the one that a recorded verdict was reached by.
 
-row of an activation -> the entry that it names, and that no later one is there -> its document -> opened
+row of an activation, and that no later entry is there -> its document -> opened
 """
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec.structs import replace
 
+from assay.facts.verdicts import graph_added
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.verdicts import VerdictFlowError
 from assay.flows.ledger.in_force import require_newest
 from assay.flows.tools import Tools
 from assay.flows.verdicts.shelves import GraphShelf, ReadyGraph
-from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import EMPTY_DIGEST, Digest, digest_of
-from assay.kernel.entry import Entry, parse_entry
 from assay.kernel.errors import Error
-from assay.kernel.ids import KeyId, PrincipalId, TenantId
+from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
-from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
-from assay.ports.damage import DamagedRecordError
+from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.graph_store import GraphActivation, GraphHead, GraphVersion, RecordedReview, ReviewChoice
 from assay.verdicts.envelope import Envelope
@@ -29,93 +26,29 @@ from assay.verdicts.graph.review import GraphReview, has_review
 UNSIGNED_NOTE = "graph.unsigned: content "
 
 
-class GraphAdded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of a `graph.added` entry."""
-
-    document_hash: Digest
-    content_hash: Digest
-    form: str
-    signed_by: KeyId | None
-    added_by: PrincipalId
-
-
-class GraphActivated(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of a `graph.activated` entry: which graph, under which mode, and who had accepted it."""
-
-    document_hash: Digest
-    content_hash: Digest
-    kg_version_hash: Digest
-    mode: str
-    signed_by: KeyId | None
-    reviewed_by: tuple[PrincipalId, ...]
-    downgrade_reason: str | None
-    activated_by: PrincipalId
-
-
 def add_graph(unit: Unit, tenant_id: TenantId, opened: OpenGraph, *, by: PrincipalId, at: Instant) -> GraphHead:
     """Keep a graph byte for byte; one that is kept already stays as it is."""
     document_hash = digest_of(opened.document)
     known = unit.graphs.find_head(tenant_id, document_hash)
     if known is not None:
         return known
-    body = GraphAdded(
+    version = GraphVersion(
         document_hash=document_hash,
         content_hash=opened.content_hash,
         form=opened.graph.form.value,
         signed_by=opened.signed_by,
-        added_by=by,
-    )
-    entry = _entry(tenant_id, EntryKind.GRAPH_ADDED, body, at)
-    head = GraphHead(
-        document_hash=document_hash,
-        content_hash=opened.content_hash,
-        form=body.form,
-        signed_by=opened.signed_by,
+        document=opened.document.decode(),
         added_at=at,
         by=by,
-        sequence_number=unit.record(entry).sequence_number,
+        sequence_number=0,
     )
-    fields = {name: getattr(head, name) for name in head.__struct_fields__}
-    unit.graphs.add_version(tenant_id, GraphVersion(document=opened.document.decode(), **fields))
-    return head
+    number = unit.record(graph_added(tenant_id, version), version).sequence_number
+    return head_of(replace(version, sequence_number=number))
 
 
-def activation_entry(
-    unit: Unit,
-    tenant_id: TenantId,
-    opened: OpenGraph,
-    *,
-    mode: str,
-    reviewed_by: tuple[PrincipalId, ...],
-    downgrade_reason: str | None,
-    by: PrincipalId,
-    at: Instant,
-) -> GraphActivation:
-    """From this entry on the graph is in use."""
-    document_hash = digest_of(opened.document)
-    body = GraphActivated(
-        document_hash=document_hash,
-        content_hash=opened.content_hash,
-        kg_version_hash=opened.kg_version_hash,
-        mode=mode,
-        signed_by=opened.signed_by,
-        reviewed_by=reviewed_by,
-        downgrade_reason=downgrade_reason,
-        activated_by=by,
-    )
-    activation = GraphActivation(
-        sequence_number=unit.record(_entry(tenant_id, EntryKind.GRAPH_ACTIVATED, body, at)).sequence_number,
-        document_hash=document_hash,
-        content_hash=opened.content_hash,
-        kg_version_hash=opened.kg_version_hash,
-        mode=mode,
-        reviewers=len(reviewed_by),
-        downgrade_reason=downgrade_reason,
-        by=by,
-        activated_at=at,
-    )
-    unit.graphs.activate(tenant_id, activation)
-    return activation
+def head_of(version: GraphVersion) -> GraphHead:
+    """What is known of a version, without its bytes."""
+    return GraphHead(**{name: getattr(version, name) for name in GraphHead.__struct_fields__})
 
 
 def accepted_by(reviews: tuple[RecordedReview, ...]) -> tuple[PrincipalId, ...]:
@@ -137,24 +70,17 @@ def is_accepted(reviews: tuple[RecordedReview, ...], content_hash: Digest) -> bo
     return has_review(told, content_hash)
 
 
-def _entry(tenant_id: TenantId, kind: EntryKind, body: GraphAdded | GraphActivated, at: Instant) -> Draft:
-    news = {"content_hash": body.content_hash, "document_hash": body.document_hash}
-    event = Event(type=kind.value, subject=body.content_hash, body=Raw(canonicalize(news)))
-    return draft_entry(tenant_id, kind, body, at=at, events=(event,))
-
-
 def find_graph_in_use(unit: Unit, tools: Tools, tenant_id: TenantId) -> GraphActivation | None:
-    """The latest activation, believed as far as the ledger says the same; None before the first.
+    """The latest activation; None before the first.
 
-    A row that was changed, or is gone, would bring back an older graph, whose signature is still valid: it is refused.
-    A row is held against its entry when it is first seen; while it stays the same, there is nothing to ask.
+    Where its row is gone, the one before it would bring back an older graph, whose signature is still valid: it is
+    refused. The ledger is asked for the newest when a row is first seen; later ones have later rows.
     """
     active = unit.graphs.find_active(tenant_id)
     if active is not None and active == tools.graphs.find_activation(tenant_id):
         return active
     require_newest(unit, tenant_id, EntryKind.GRAPH_ACTIVATED, None if active is None else active.sequence_number)
     if active is not None:
-        _require_recorded(unit, tenant_id, active)
         tools.graphs.note_activation(tenant_id, active)
     return active
 
@@ -183,38 +109,8 @@ def open_document(tools: Tools, document: bytes) -> OpenGraph:
 
 
 def stored_document(version: GraphVersion) -> bytes:
-    """The bytes, if they still have the hash by which they were found."""
-    document = version.document.encode()
-    found = digest_of(document)
-    if found != version.document_hash:
-        raise DamagedRecordError(f"expected a graph with the hash `{version.document_hash}`, got `{found}`")
-    return document
-
-
-def _require_recorded(unit: Unit, tenant_id: TenantId, row: GraphActivation) -> None:
-    stored = unit.ledger.find_entry(tenant_id, row.sequence_number)
-    if stored is None or digest_of(stored.text) != stored.entry_hash:
-        raise DamagedRecordError(f"expected entry {row.sequence_number} beside an activation, got none that holds")
-    if not is_activation(row, parse_entry(stored.text)):
-        raise DamagedRecordError(f"expected an activation to say what entry {row.sequence_number} says, got another")
-
-
-def is_activation(row: GraphActivation, entry: Entry) -> bool:
-    """Whether a row says what its entry says, in every column."""
-    body = _read(bytes(entry.body)) if entry.kind is EntryKind.GRAPH_ACTIVATED else None
-    if body is None or row.activated_at != entry.timestamp:
-        return False
-    hashes = (body.document_hash, body.content_hash, body.kg_version_hash)
-    said = (*hashes, body.mode, len(body.reviewed_by), body.downgrade_reason, body.activated_by)
-    kept = (row.document_hash, row.content_hash, row.kg_version_hash, row.mode, row.reviewers)
-    return said == (*kept, row.downgrade_reason, row.by)
-
-
-def _read(body: bytes) -> GraphActivated | None:
-    try:
-        return msgspec.json.decode(body, type=GraphActivated)
-    except msgspec.MsgspecError:
-        return None
+    """The bytes, whose hash was compared when the row was read."""
+    return version.document.encode()
 
 
 def has_graph_in_use(tools: Tools) -> bool:

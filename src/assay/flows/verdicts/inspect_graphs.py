@@ -11,7 +11,7 @@ from assay.flows.errors import NotFoundError
 from assay.flows.errors.verdicts import VerdictFlowError
 from assay.flows.request import Content, Option, Page, Paged, Request, cut, map_page, read_number
 from assay.flows.tools import Tools
-from assay.flows.verdicts.graphs_in_use import find_graph_in_use, stored_document
+from assay.flows.verdicts.graphs_in_use import find_graph_in_use, head_of, stored_document
 from assay.identity.caller import Caller
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Error
@@ -196,7 +196,7 @@ def graph(tools: Tools, caller: Caller, request: ShowGraph) -> KeptGraph:
         version, active = _find(unit, tenant_id, request.graph), unit.graphs.find_active(tenant_id)
         used = [one for one in unit.graphs.activations(tenant_id) if one.document_hash == version.document_hash]
         return KeptGraph(
-            head=GraphHead(**{name: getattr(version, name) for name in GraphHead.__struct_fields__}),
+            head=head_of(version),
             reviews=unit.graphs.reviews(tenant_id, version.content_hash),
             activation=used[-1] if used else None,
             is_in_use=active is not None and active.document_hash == version.document_hash,
@@ -296,7 +296,7 @@ def _activated(
 
 
 def _read_graph(unit: Unit, tenant_id: TenantId, document_hash: Digest) -> KnowledgeGraph | None:
-    """None for bytes that are not those of their hash any more: what happened to them is told all the same."""
+    """None for a document that cannot be read any more: what happened to it is told all the same."""
     version = unit.graphs.find_version(tenant_id, document_hash)
     try:
         return None if version is None else parse_graph(stored_document(version))

@@ -11,7 +11,6 @@ from assay.flows.tools import Tools
 from assay.flows.verdicts.graphs_in_use import get_activation
 from assay.flows.verdicts.read_verdicts import Decided, decided_of
 from assay.flows.verdicts.sovereignty import require_cleared
-from assay.flows.verdicts.verdict_rows import vouch_known
 from assay.identity.authorise import require_same_tenant
 from assay.identity.caller import Caller
 from assay.kernel.digest import Digest
@@ -80,8 +79,6 @@ def _finding(unit: Unit, tools: Tools, known: KnownTelemetry | None, one: Arriva
     try:
         if telemetry.tenant_id is not None:
             require_same_tenant(caller.principal, telemetry.tenant_id)
-        if known is not None:
-            vouch_known(unit, caller.tenant_id, known)
         if is_repeat(telemetry, None if known is None else known.telemetry_hash):
             return decided_of(unit, caller.tenant_id, telemetry.telemetry_id)
         check_skew(telemetry, caller.at, tools.ski.skew)

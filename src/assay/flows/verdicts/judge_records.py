@@ -18,7 +18,7 @@ from assay.flows.verdicts.intake import Arrival, Given, Intake, Submission, inta
 from assay.flows.verdicts.prepare_verdict import prepare_verdicts
 from assay.flows.verdicts.read_verdicts import Decided
 from assay.flows.verdicts.reason import Case, Question, Told, ask_ahead, build_questions, reason_and_verify
-from assay.flows.verdicts.record_verdicts import JudgedCase, Recorded, newly_decided, record_verdicts
+from assay.flows.verdicts.record_verdicts import JudgedCase, newly_decided, record_verdicts
 from assay.flows.verdicts.runtime_v2 import judge_v2
 from assay.flows.verdicts.shelves import ReadyGraph
 from assay.flows.verdicts.sovereignty import (
@@ -28,7 +28,6 @@ from assay.flows.verdicts.sovereignty import (
     require_no_egress,
     require_sovereign,
 )
-from assay.flows.verdicts.verdict_entry import buffered_text
 from assay.flows.verdicts.verdict_memory import Place, VerdictMemory
 from assay.identity.caller import Caller
 from assay.kernel.digest import Digest
@@ -138,7 +137,6 @@ def _judge(
         judged, refusal = _reason(tools, cases, memory)
         # 5. Audit ledger write: all rules of a record in one commit, and nothing is answered before it is durable.
         recorded = record_verdicts(tools, judged) if judged else ()
-        _vouch(tools, tenant_id, judged, recorded)
     answers: list[Decided | Error] = [
         done if isinstance(done, Error) else done.decided or newly_decided(one.case, one.verdicts, done.receipts)
         for one, done in zip(judged, recorded, strict=False)
@@ -219,16 +217,6 @@ def _govern(
     verdicts = prepare_verdicts(tools, case, judged, memory)
     memory.note(verdicts)
     return JudgedCase(case, verdicts)
-
-
-def _vouch(
-    tools: Tools, tenant_id: TenantId, judged: Sequence[JudgedCase], recorded: Sequence[Recorded | Error]
-) -> None:
-    """Rows and entries were written here, in one commit: the next window need not compare them."""
-    cases = [one.case for one, done in zip(judged, recorded, strict=False) if isinstance(done, Recorded)]
-    rows = [buffered_text(one.telemetry, one.subject) for one in cases if one.graph.looks_back(one.subject)]
-    if rows:
-        tools.vouched.add(tenant_id, rows)
 
 
 def _watched(tools: Tools) -> AbstractContextManager[None]:

@@ -13,15 +13,14 @@ from assay.flows.review.shown_text import escape_unseen
 from assay.flows.tools import Tools
 from assay.flows.verdicts.graphs_in_use import UNSIGNED_NOTE
 from assay.flows.verdicts.reason import Case, Judged
-from assay.flows.verdicts.verdict_entry import PreparedVerdict, row_of, verdict_event
+from assay.flows.verdicts.verdict_entry import PreparedVerdict, verdict_event
 from assay.flows.verdicts.verdict_memory import VerdictMemory
 from assay.identity.principal import BuiltInRole
 from assay.kernel.canonical import canonical_json, canonicalize
-from assay.kernel.digest import EMPTY_DIGEST
+from assay.kernel.digest import EMPTY_DIGEST, Digest
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.ledger import Event
-from assay.ports.verdict_store import StableRule
 from assay.review.kind import TicketKind
 from assay.review.ticket import Ticket, TicketDraft
 from assay.verdicts.agreement import measure_agreement
@@ -196,6 +195,7 @@ def _prepare(tools: Tools, case: Case, judged: Judged, alarm: str | None) -> Pre
         notes=(*_notes(case), *unit_notes(docket, telemetry), *([] if alarm is None else [alarm])),
         path=judged.path,
     )
+    ticket = _ticket(tools, case, judged, envelope, ruling)
     draft = draft_verdict(
         case.tenant_id,
         docket,
@@ -205,17 +205,20 @@ def _prepare(tools: Tools, case: Case, judged: Judged, alarm: str | None) -> Pre
         verification,
         facts=judged.facts,
         subject=case.subject,
+        ticket_id=None if ticket is None else ticket.id,
         at=case.at,
         events=(verdict_event(telemetry, docket, ruling), *_alarm_events(alarm, docket)),
     )
     return PreparedVerdict(
         draft=draft,
-        row=row_of(telemetry, docket, envelope, ruling, subject=case.subject, at=case.at),
+        rule_id=docket.rule_id,
+        subject=case.subject or telemetry.subject,
+        status=verification.result.status,
+        path=judged.path,
         ruling=ruling,
         transcript=judged.transcript,
-        stable=_stable(docket, judged),
-        is_mapped=docket.is_mapped,
-        ticket=_ticket(tools, case, judged, envelope, ruling),
+        pattern=_find_pattern(docket, judged),
+        ticket=ticket,
     )
 
 
@@ -258,8 +261,7 @@ def _displaced(telemetry: Telemetry) -> str:
     return f"{DISPLACED_NOTE}`{named}` is not in the graph, so only obligations without a scope were applied"
 
 
-def _stable(docket: Docket, judged: Judged) -> StableRule | None:
+def _find_pattern(docket: Docket, judged: Judged) -> Digest | None:
     if docket.tier is not RiskTier.LOW or docket.part is None:
         return None
-    pattern = pattern_of(docket, judged.verification.judgements, judged.provenance)
-    return StableRule(rule_id=docket.rule_id, pattern=pattern, count=0)
+    return pattern_of(docket, judged.verification.judgements, judged.provenance)

@@ -3,7 +3,7 @@
 row -> its entry -> envelope, body, ruling -> what may be served: a held verdict has none
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import Meta, Struct, field
@@ -13,7 +13,7 @@ from assay.flows.errors.verdicts import VerdictFlowError
 from assay.flows.known import get_ticket
 from assay.flows.request import NEWEST, Moment, Option, Page, Paged, Request, cut, parse_moment, read_number
 from assay.flows.tools import Tools
-from assay.flows.verdicts.verdict_rows import ForgedRowError, JudgedEntry, vouch_row
+from assay.flows.verdicts.verdict_entry import JudgedEntry, judged_entry
 from assay.identity.caller import Caller
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId, TicketId
@@ -21,11 +21,10 @@ from assay.kernel.instant import Instant
 from assay.kernel.merkle import MAX_SIZE
 from assay.kernel.transcript import Transcript
 from assay.ports.database import Unit
-from assay.ports.ledger_store import StoredEntry
 from assay.ports.verdict_store import VerdictRow
 from assay.review.ticket import Ticket
 from assay.verdicts.envelope import Envelope, Verdict
-from assay.verdicts.govern import Overall, Ruling, Standing, strictest
+from assay.verdicts.govern import Overall, Standing, strictest
 
 SequenceNumber = Annotated[int, Meta(ge=1, le=MAX_SIZE, description="The number of an entry of the ledger.")]
 TelemetryId = Annotated[str, Meta(min_length=1, description="The id of a telemetry record."), Option(metavar="RECORD")]
@@ -87,27 +86,16 @@ class Decided(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def decided_of(unit: Unit, tenant_id: TenantId, telemetry_id: str, *, is_new: bool = False) -> Decided:
-    """What is on record for a telemetry id; what settled a held verdict stands in its place.
-
-    Rows are believed as far as their entries say the same: one that does not is `verdict.row_differs`.
-    """
-    known = unit.telemetry.find_known(tenant_id, telemetry_id)
-    if known is None:
-        raise NotFoundError(f"tenant `{tenant_id}` has no verdict on `{ascii(telemetry_id)[1:-1][:80]}`")
+    """What is on record for a telemetry id; what settled a held verdict stands in its place."""
     rows = unit.verdicts.of_telemetry(tenant_id, telemetry_id)
-    judged = [vouch_row(unit, tenant_id, row) for row in rows]
-    if not judged or (judged[0].telemetry_hash, rows[0].sequence_number) != (
-        known.telemetry_hash,
-        known.sequence_number,
-    ):
-        raise ForgedRowError(
-            f"expected a verdict on `{ascii(telemetry_id)[1:-1][:80]}` in entry {known.sequence_number}"
-        )
-    settled = {row.held_entry for row in rows}
-    standing = [pair for pair in zip(rows, judged, strict=True) if pair[0].sequence_number not in settled]
+    if not rows:
+        raise NotFoundError(f"tenant `{tenant_id}` has no verdict on `{ascii(telemetry_id)[1:-1][:80]}`")
+    judged = _judged(unit, tenant_id, rows)
+    settled = {one.settles for one in judged}
+    standing = [pair for pair in zip(rows, judged, strict=True) if pair[1].entry_hash not in settled]
     return Decided(
-        telemetry_id=known.telemetry_id,
-        telemetry_hash=known.telemetry_hash,
+        telemetry_id=telemetry_id,
+        telemetry_hash=judged[0].telemetry_hash,
         subject=rows[0].subject,
         as_of=rows[0].as_of,
         overall=strictest(one.ruling for _, one in standing),
@@ -116,12 +104,10 @@ def decided_of(unit: Unit, tenant_id: TenantId, telemetry_id: str, *, is_new: bo
     )
 
 
-def read_verdict_row(
-    unit: Unit, tenant_id: TenantId, row: VerdictRow, entries: Mapping[int, StoredEntry] | None = None
-) -> tuple[Ruling, RuleVerdict]:
-    """What one row stands for, from its entry; a held one has neither verdict nor envelope."""
-    judged = vouch_row(unit, tenant_id, row, entries)
-    return judged.ruling, _rule_verdict(row, judged)
+def _judged(unit: Unit, tenant_id: TenantId, rows: Sequence[VerdictRow]) -> list[JudgedEntry]:
+    """The entries of rows, which are read at once."""
+    entries = unit.verdicts.entries(tenant_id, (row.sequence_number for row in rows))
+    return [judged_entry(one, tier=row.tier) for row, one in zip(rows, entries, strict=True)]
 
 
 def _rule_verdict(row: VerdictRow, judged: JudgedEntry) -> RuleVerdict:
@@ -154,18 +140,15 @@ class ListedVerdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 def listed_verdicts(unit: Unit, tenant_id: TenantId, rows: Sequence[VerdictRow]) -> tuple[ListedVerdict, ...]:
     """Rows of the index, each with the verdict that its entry holds; the entries are read at once."""
-    entries = unit.ledger.find_entries(tenant_id, (row.sequence_number for row in rows))
-    return tuple(_listed(unit, tenant_id, row, entries) for row in rows)
-
-
-def _listed(unit: Unit, tenant_id: TenantId, row: VerdictRow, entries: Mapping[int, StoredEntry]) -> ListedVerdict:
-    _, outcome = read_verdict_row(unit, tenant_id, row, entries)
-    return ListedVerdict(
-        telemetry_id=row.telemetry_id,
-        subject=row.subject,
-        as_of=row.as_of,
-        settles=row.held_entry,
-        outcome=outcome,
+    return tuple(
+        ListedVerdict(
+            telemetry_id=row.telemetry_id,
+            subject=row.subject,
+            as_of=row.as_of,
+            settles=row.held_entry,
+            outcome=_rule_verdict(row, judged),
+        )
+        for row, judged in zip(rows, _judged(unit, tenant_id, rows), strict=True)
     )
 
 
@@ -275,9 +258,8 @@ def list_verdicts(
     limit: int = 100,
 ) -> tuple[VerdictRow, ...]:
     """What stands, the newest first; a held one shows DISCRETIONARY, and its standing that it is none."""
-
-    def work(unit: Unit) -> tuple[VerdictRow, ...]:
-        rows = unit.verdicts.page(
+    return tools.database.read(
+        lambda unit: unit.verdicts.page(
             tenant_id,
             rule_id=rule_id,
             subject=subject,
@@ -288,12 +270,7 @@ def list_verdicts(
             limit=limit,
             is_standing=True,
         )
-        entries = unit.ledger.find_entries(tenant_id, (row.sequence_number for row in rows))
-        for row in rows:
-            vouch_row(unit, tenant_id, row, entries)
-        return rows
-
-    return tools.database.read(work)
+    )
 
 
 def show_ticket_verdict(tools: Tools, tenant_id: TenantId, ticket_id: TicketId) -> RuleVerdict:

@@ -12,7 +12,7 @@ from assay.flows.request import Content, Option, Request
 from assay.flows.tools import Tools
 from assay.flows.verdicts.graphs_in_use import JudgedGraphs, judged_content
 from assay.flows.verdicts.read_verdicts import SequenceNumber, ShowRecord, show_verdict
-from assay.flows.verdicts.verdict_rows import ReadEntry, get_verdict_entry
+from assay.flows.verdicts.verdict_entry import ReadEntry, get_verdict_entry
 from assay.identity.caller import Caller
 from assay.kernel.bundle import Attachment, Bundle, render_bundle
 from assay.kernel.digest import Digest, digest_of

@@ -8,33 +8,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from assay.flows.identity.authenticate import confirm
 from assay.flows.request_mark import forget_expired
 from assay.flows.review.open_review import open_review_in
 from assay.flows.tools import Tools
 from assay.flows.verdicts.read_verdicts import Decided, RuleVerdict
 from assay.flows.verdicts.reason import Case
-from assay.flows.verdicts.verdict_entry import (
-    PreparedVerdict,
-    buffered_text,
-    drop_old,
-    known_telemetry,
-    note_gap,
-    stability_of,
-)
+from assay.flows.verdicts.verdict_entry import PreparedVerdict, drop_old
+from assay.flows.verdicts.verdict_memory import ends_with, find_stability
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
-from assay.kernel.instant import Instant, instant_before
+from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, Receipt
 from assay.kernel.read_back import read_back
 from assay.kernel.transcript import Transcript
 from assay.ports.database import Unit
-from assay.ports.telemetry_store import BufferedText, KnownTelemetry
-from assay.ports.verdict_store import StableRule, VerdictRow
-from assay.verdicts.envelope import Envelope, VerdictPath, VerifierStatus
-from assay.verdicts.fastpath import note_evaluation
+from assay.ports.telemetry_store import BufferEnds
+from assay.verdicts.envelope import Envelope, VerdictPath
+from assay.verdicts.fastpath import Stability, note_evaluation
 from assay.verdicts.govern import Standing, strictest
 
 
@@ -44,7 +35,7 @@ def newly_decided(case: Case, verdicts: Sequence[PreparedVerdict], receipts: Seq
     return Decided(
         telemetry_id=telemetry.telemetry_id,
         telemetry_hash=telemetry.telemetry_hash,
-        subject=verdicts[0].row.subject,
+        subject=verdicts[0].subject,
         as_of=telemetry.timestamp,
         overall=strictest(one.ruling for one in verdicts),
         verdicts=tuple([_rule_verdict(*pair) for pair in zip(verdicts, receipts, strict=True)]),
@@ -57,7 +48,7 @@ def _rule_verdict(prepared: PreparedVerdict, receipt: Receipt) -> RuleVerdict:
     ruling = prepared.ruling
     is_held = ruling.standing is Standing.HELD
     return RuleVerdict(
-        rule_id=prepared.row.rule_id,
+        rule_id=prepared.rule_id,
         tier=ruling.tier,
         standing=ruling.standing,
         verdict=None if is_held else ruling.verdict,
@@ -76,31 +67,26 @@ def _envelope(draft: Draft) -> Envelope | None:
 
 
 class _Batch:
-    """What one unit of work writes for one tenant: counts are read once and written once, rows go in together.
+    """What one unit of work writes for one tenant: rows go in together.
 
     INVARIANT: what `add` took is found by every later question to this batch, and is in the database after `store`.
     """
 
-    def __init__(self, unit: Unit, tenant_id: TenantId, keep_seconds: int) -> None:
+    def __init__(self, unit: Unit, tools: Tools, tenant_id: TenantId) -> None:
         self.unit = unit
+        self._tools = tools
         self._tenant_id = tenant_id
-        self._keep_seconds = keep_seconds
         self._taken: set[str] = set()
-        self._stable: dict[str, StableRule | None] = {}
-        self._counted: dict[str, StableRule] = {}
-        self._ends: dict[str, tuple[Instant, Instant] | None] = {}
+        self._stable: dict[str, Stability | None] = {}
+        self._ends: dict[str, BufferEnds] = {}
         self._transcripts: list[Transcript] = []
-        self._rows: list[VerdictRow] = []
-        self._known: list[KnownTelemetry] = []
-        self._buffered: list[BufferedText] = []
+        self._receipts: list[Receipt] = []
 
     def look(self, cases: Sequence[Case]) -> None:
         """Find out which ids are taken, and how far back the records of the subjects go."""
         ids = [case.telemetry.telemetry_id for case in cases]
         self._taken = {one.telemetry_id for one in self.unit.telemetry.find_known_many(self._tenant_id, ids)}
-        subjects = tuple(dict.fromkeys([case.subject for case in cases]))
-        ends = self.unit.telemetry.find_ends_many(self._tenant_id, subjects)
-        self._ends = {subject: ends.get(subject) for subject in subjects}
+        self._ends = self.unit.telemetry.find_ends(self._tenant_id, [case.subject for case in cases])
 
     def may_add(self, judged: "JudgedCase") -> bool:
         """Whether the id is still free, and every rule as stable as it was when the model was left out."""
@@ -108,71 +94,57 @@ class _Batch:
         return is_free and all(self._is_still_stable(verdict) for verdict in judged.verdicts)
 
     def _is_still_stable(self, verdict: PreparedVerdict) -> bool:
-        if verdict.row.path != VerdictPath.FAST.value or verdict.stable is None:
+        if verdict.path is not VerdictPath.FAST or verdict.pattern is None:
             return True
-        known = self._stability(verdict.row.rule_id)
-        return known is not None and known.pattern == verdict.stable.pattern and known.count >= verdict.stable.count
+        known = self._stability(verdict.rule_id)
+        return known is not None and known.pattern == verdict.pattern
 
     def add(self, judged: "JudgedCase") -> tuple[Receipt, ...]:
         """Add a record with all its verdicts; one receipt for each, in their order."""
-        case, verdicts = judged.case, judged.verdicts
-        receipts = tuple([self._add_verdict(one) for one in verdicts])
-        subject, telemetry = verdicts[0].row.subject, case.telemetry
+        telemetry = judged.case.telemetry
+        receipts = tuple([self._add_verdict(one) for one in judged.verdicts])
         self._taken.add(telemetry.telemetry_id)
-        self._known.append(known_telemetry(telemetry, subject, first=receipts[0].sequence_number))
-        self._buffered.append(buffered_text(telemetry, subject))
-        self._drop_old(subject, telemetry.timestamp, case.at)
-        if not verdicts[0].is_mapped:
-            note_gap(self.unit, self._tenant_id, telemetry)
+        self._drop_old(judged.verdicts[0].subject, telemetry.timestamp, judged.case.at)
         return receipts
 
     def store(self) -> None:
         """Write what was added since the last time; tables are read in this unit only after it."""
-        unit, tenant_id = self.unit, self._tenant_id
-        if self._rows:
-            unit.transcripts.add_many(tenant_id, self._transcripts)
-            unit.verdicts.add_many(tenant_id, self._rows)
-            unit.telemetry.add_known_many(tenant_id, self._known)
-            unit.telemetry.buffer_many(tenant_id, self._buffered)
-        for kept in self._counted.values():
-            unit.verdicts.put_stability(tenant_id, kept)
-        for waiting in (self._transcripts, self._rows, self._known, self._buffered):
-            waiting.clear()
-        self._counted.clear()
+        if self._receipts:
+            self.unit.transcripts.add_many(self._tenant_id, self._transcripts)
+            self.unit.record_rows(self._receipts)
+        self._transcripts.clear()
+        self._receipts.clear()
 
     def _add_verdict(self, one: PreparedVerdict) -> Receipt:
         self._transcripts.append(one.transcript)
-        receipt = self.unit.record(one.draft)
-        ticket_id = None if one.ticket is None else one.ticket.id
-        self._rows.append(replace(one.row, sequence_number=receipt.sequence_number, ticket_id=ticket_id))
+        receipt = self.unit.append(one.draft)
+        self._receipts.append(receipt)
         if one.ticket is not None:
             open_review_in(self.unit, one.ticket)
-        if one.stable is not None:
-            self._count(one.stable, VerifierStatus(one.row.status))
+        if one.pattern is not None and one.rule_id in self._stable:
+            before = self._stable[one.rule_id]
+            self._stable[one.rule_id] = note_evaluation(before, one.rule_id, one.pattern, one.status)
         return receipt
 
-    def _stability(self, rule_id: str) -> StableRule | None:
+    def _stability(self, rule_id: str) -> Stability | None:
+        """Inside the commit, so that no evaluation at the same time is missed; of one in a row the pattern is known."""
         if rule_id not in self._stable:
-            self._stable[rule_id] = self.unit.verdicts.find_stability(self._tenant_id, rule_id)
+            # What this batch added already is not in the tables before it is stored.
+            self.store()
+            self._stable[rule_id] = find_stability(
+                self.unit, self._tools.stability, self._tenant_id, rule_id, enough=1, is_committed=False
+            )
         return self._stable[rule_id]
 
-    def _count(self, now: StableRule, status: VerifierStatus) -> None:
-        """Count inside the commit, so that no evaluation at the same time is lost."""
-        known = self._stability(now.rule_id)
-        after = note_evaluation(None if known is None else stability_of(known), now.rule_id, now.pattern, status)
-        kept = StableRule(rule_id=after.rule_id, pattern=after.pattern, count=after.count)
-        self._stable[now.rule_id] = self._counted[now.rule_id] = kept
-
     def _drop_old(self, subject: str, as_of: Instant, at: Instant) -> None:
-        """Where the subject's newest record is too far from its oldest, the old ones leave the buffer."""
+        """Where the subject's newest record is too far from its oldest, the old ones are dropped."""
+        keep_seconds = self._tools.ski.keep_seconds
         if subject not in self._ends:
-            self._ends[subject] = self.unit.telemetry.find_ends(self._tenant_id, subject)
-        oldest, newest = self._ends[subject] or (as_of, as_of)
-        oldest, newest = min(oldest, as_of), max(newest, as_of)
-        self._ends[subject] = oldest, newest
-        if oldest <= instant_before(newest, self._keep_seconds):
+            self._ends |= self.unit.telemetry.find_ends(self._tenant_id, [subject])
+        self._ends[subject], is_dropping = ends_with(self._ends[subject], as_of, keep_seconds)
+        if is_dropping:
             self.store()
-            drop_old(self.unit, self._tenant_id, subject, self._keep_seconds, at)
+            drop_old(self.unit, self._tenant_id, subject, keep_seconds, arrived=as_of, at=at)
             del self._ends[subject]
 
 
@@ -198,8 +170,7 @@ def record_verdicts(tools: Tools, judged: Sequence[JudgedCase]) -> list[Recorded
     more. It ends with a refusal where a caller may not act any more or a key was used meanwhile. Nothing after the end
     is recorded.
     """
-    keep_seconds = tools.ski.keep_seconds
-    return tools.database.write(lambda unit: _record(_Batch(unit, judged[0].case.tenant_id, keep_seconds), judged))
+    return tools.database.write(lambda unit: _record(_Batch(unit, tools, judged[0].case.tenant_id), judged))
 
 
 def _record(batch: _Batch, judged: Sequence[JudgedCase]) -> list[Recorded | Error]:

@@ -4,12 +4,11 @@ record -> slice -> every obligation judged -> `verdict.v2`;   entry -> judged ag
 It is kept beside version 3 for one minor version, and only runs where the operator selected it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Annotated
 
 from msgspec import Meta, Raw, Struct
-from msgspec.structs import replace
 
 from assay.flows.identity.authenticate import confirm
 from assay.flows.request import Option, Page, Paged, cut, read_number
@@ -18,9 +17,8 @@ from assay.flows.verdicts.graphs_in_use import ready_graph, stored_document
 from assay.flows.verdicts.intake import Arrival, Given, intake_records
 from assay.flows.verdicts.read_verdicts import Decided, decided_of
 from assay.flows.verdicts.shelves import GraphShelf, ReadyGraph
-from assay.flows.verdicts.verdict_entry import note_record
-from assay.flows.verdicts.verdict_memory import Place, VerdictMemory
-from assay.flows.verdicts.verdict_rows import V2_PATH, V2Body, find_known_record, read_v2_entry
+from assay.flows.verdicts.verdict_entry import V2Body, drop_old, read_v2_entry
+from assay.flows.verdicts.verdict_memory import Place, VerdictMemory, ends_with
 from assay.identity.caller import Caller
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import digest_of
@@ -29,10 +27,8 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
 from assay.ports.database import Unit
-from assay.ports.verdict_store import VerdictRow
 from assay.verdicts.docket import Docket
-from assay.verdicts.envelope import Verdict, VerifierStatus, plain_record
-from assay.verdicts.govern import Standing
+from assay.verdicts.envelope import Verdict, plain_record
 from assay.verdicts.graph.open import SovereigntyMode, open_graph
 from assay.verdicts.rulings import Rulings
 from assay.verdicts.slice import Slice, slice_graph
@@ -85,7 +81,7 @@ def _judge(tools: Tools, caller: Caller, given: Given) -> Decided:
             )
             for docket in dockets
         ]
-        is_new = tools.database.write(lambda unit: _record(unit, tools, caller, telemetry, drafts))
+        is_new = tools.database.write(lambda unit: _record(unit, tools, caller, telemetry, subject, drafts))
     return tools.database.read(lambda unit: decided_of(unit, tenant_id, telemetry.telemetry_id, is_new=is_new))
 
 
@@ -130,7 +126,7 @@ def _draft(
     subject: str,
     facts: Mapping[str, WindowFact],
     at: Instant,
-) -> tuple[Draft, VerdictRow]:
+) -> Draft:
     judgements = judge_all(docket, telemetry, facts)
     verdict = expected_verdict(judgements, is_mapped=docket.is_mapped)
     body = V2Body(
@@ -144,46 +140,25 @@ def _draft(
         verdict=verdict,
         judgements=judgements,
         window_facts=tuple(facts[name] for name in sorted(facts)),
+        tier=docket.tier,
     )
     news = {"telemetry_id": body.telemetry_id, "rule_id": body.rule_id, "verdict": verdict.value}
     event = Event(type=EntryKind.VERDICT_V2.value, subject=body.telemetry_id, body=Raw(canonicalize(news)))
-    row = VerdictRow(
-        sequence_number=0,
-        telemetry_id=telemetry.telemetry_id,
-        rule_id=docket.rule_id,
-        subject=subject,
-        as_of=telemetry.timestamp,
-        standing=Standing.FINAL.value,
-        verdict=verdict.value,
-        status=VerifierStatus.UNVERIFIABLE.value,
-        tier=docket.tier.value,
-        path=V2_PATH,
-        kg_version_hash=body.kg_version_hash,
-        recorded_at=at,
-    )
-    return draft_entry(tenant_id, EntryKind.VERDICT_V2, plain_record(body), at=at, events=(event,)), row
+    return draft_entry(tenant_id, EntryKind.VERDICT_V2, plain_record(body), at=at, events=(event,))
 
 
 def _record(
-    unit: Unit, tools: Tools, caller: Caller, telemetry: Telemetry, drafts: list[tuple[Draft, VerdictRow]]
+    unit: Unit, tools: Tools, caller: Caller, telemetry: Telemetry, subject: str, drafts: Sequence[Draft]
 ) -> bool:
-    tenant_id = confirm(unit, caller).tenant_id
-    known = find_known_record(unit, tenant_id, telemetry.telemetry_id)
+    tenant_id, keep_seconds = confirm(unit, caller).tenant_id, tools.ski.keep_seconds
+    known = unit.telemetry.find_known(tenant_id, telemetry.telemetry_id)
     if is_repeat(telemetry, None if known is None else known.telemetry_hash):
         return False
-    numbers = [unit.record(draft).sequence_number for draft, _ in drafts]
-    for number, (_, row) in zip(numbers, drafts, strict=True):
-        unit.verdicts.add(tenant_id, replace(row, sequence_number=number))
-    note_record(
-        unit,
-        tenant_id,
-        telemetry,
-        subject=drafts[0][1].subject,
-        first=numbers[0],
-        keep_seconds=tools.ski.keep_seconds,
-        is_mapped=drafts[0][1].verdict != Verdict.NULL_UNMAPPED,
-        at=caller.at,
-    )
+    ends = unit.telemetry.find_ends(tenant_id, [subject])[subject]
+    for draft in drafts:
+        unit.record(draft)
+    if ends_with(ends, telemetry.timestamp, keep_seconds)[1]:
+        drop_old(unit, tenant_id, subject, keep_seconds, arrived=telemetry.timestamp, at=caller.at)
     return True
 
 

@@ -20,8 +20,9 @@ from assay.kernel.json_text import JsonValue
 from assay.ports.egress import EgressGuard
 from assay.ports.graph_store import GraphActivation
 from assay.verdicts.agreement import DEFAULT_THRESHOLD, DEFAULT_WINDOW
+from assay.verdicts.cover import CoverageEntry
 from assay.verdicts.docket import Docket, docket_key, open_docket, parts_of
-from assay.verdicts.fastpath import DEFAULT_STABLE
+from assay.verdicts.fastpath import DEFAULT_STABLE, Stability
 from assay.verdicts.graph.index import GraphIndex, build_index
 from assay.verdicts.graph.open import OpenGraph, SovereigntyMode
 from assay.verdicts.graph.parse import parse_graph
@@ -238,6 +239,30 @@ class MeasuredShelf:
 
     def put(self, tenant_id: TenantId, measured: Measured) -> None:
         self._measured[tenant_id] = measured
+
+
+class StabilityShelf:
+    """How stable rules were, each with the entry up to which its verdicts were counted; from committed entries."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[TenantId, str], tuple[int, Stability | None]] = {}
+        self._lock = Lock()
+
+    def find(self, tenant_id: TenantId, rule_id: str) -> tuple[int, Stability | None]:
+        return self._known.get((tenant_id, rule_id), (0, None))
+
+    def put(self, tenant_id: TenantId, rule_id: str, through: int, stability: Stability | None) -> None:
+        with self._lock:
+            if through > self.find(tenant_id, rule_id)[0]:
+                self._known[tenant_id, rule_id] = through, stability
+
+
+class CoverageShelf:
+    """The Coverage Register of each tenant, with the entry up to which it was computed. `turn` is held meanwhile."""
+
+    def __init__(self) -> None:
+        self.turn = Lock()
+        self.known: dict[TenantId, tuple[int, dict[str, CoverageEntry]]] = {}
 
 
 _STRIPES = 256

@@ -12,19 +12,19 @@ from msgspec import Meta, Struct
 
 from assay import __version__
 from assay.delivery.webhook import Webhook, parse_webhook_url
+from assay.facts.verdicts import EgressAttempted, EgressCleared, egress_noted
 from assay.flows.delivery.webhooks import list_webhooks
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.verdicts import SovereigntyError, VerdictFlowError
 from assay.flows.identity.authenticate import confirm
 from assay.flows.request import Content, Option, Request
 from assay.flows.tools import Tools
-from assay.flows.truth.truth_entry import news_of
 from assay.flows.verdicts.graphs_in_use import find_graph_in_use
 from assay.flows.verdicts.shelves import Measured
 from assay.identity.caller import Caller
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import EMPTY_DIGEST, ZERO_DIGEST, Digest, raw_digest
-from assay.kernel.ids import KeyId, PrincipalId, TenantId
+from assay.kernel.ids import KeyId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.json_text import parse_json
 from assay.kernel.ledger import EntryKind, Receipt, draft_entry
@@ -32,7 +32,6 @@ from assay.ports.database import Unit
 from assay.ports.egress import EgressRefusedError
 from assay.ports.model import ModelError, ModelWeightsError
 from assay.ports.reasoner import LocalReasoner, ReasonerIdentity, ScoringReasoner
-from assay.ports.verdict_store import EgressNote
 from assay.review.errors import ReviewError
 from assay.verdicts.errors import QuoteError
 from assay.verdicts.quote import Quoted, WeightQuote, verify_quote
@@ -83,20 +82,6 @@ class QuoteWeights(Request, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ]
 
 
-class EgressAttempted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of an `egress.attempted` entry: how many, and where the latest of them wanted to go."""
-
-    attempts: int
-    places: tuple[str, ...]
-
-
-class EgressCleared(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of an `egress.cleared` entry: who looked into it, and what was found."""
-
-    cleared_by: PrincipalId
-    reason: str
-
-
 def health(tools: Tools, caller: Caller, request: ShowHealth) -> JudgeHealth:  # noqa: ARG001 - of every tenant alike
     """Show whether the node can judge records; open to everybody, so it says nothing of a tenant."""
     found = []
@@ -123,13 +108,14 @@ def note_egress(tools: Tools, tenant_id: TenantId, *, at: Instant) -> None:
         if attempts <= 0:
             return
         body = EgressAttempted(attempts=attempts, places=guard.last_attempts[-attempts:])
-        tools.database.write(lambda unit: _append(unit, tenant_id, EntryKind.EGRESS_ATTEMPTED, body, attempts, at))
+        tools.database.write(lambda unit: unit.record(egress_noted(tenant_id, body, at=at)))
         shelf.note_recorded(guard, attempts)
 
 
 def count_egress(tools: Tools) -> int:
     """`ski_egress_attempts_total` of the node, over all its processes and restarts."""
-    recorded = tools.database.read(lambda unit: unit.verdicts.egress_total())
+    noted = tools.database.read(lambda unit: unit.verdicts.egress_notes())
+    recorded = sum(note.attempts for notes in noted for note in notes)
     return recorded + max(0, tools.egress.unrecorded(tools.guard))
 
 
@@ -137,7 +123,12 @@ def is_egress_open(tools: Tools) -> bool:
     """Whether there is an attempt that nobody has looked into, of this process or of one before it."""
     if tools.egress.uncleared(tools.guard) > 0:
         return True
-    return tools.database.read(lambda unit: unit.verdicts.has_open_egress())
+    return tools.database.read(_has_open_egress)
+
+
+def _has_open_egress(unit: Unit) -> bool:
+    """Whether a tenant has attempts that nobody looked into since: none at all says that a person did."""
+    return any(notes[-1].attempts > 0 for notes in unit.verdicts.egress_notes())
 
 
 def require_no_egress(tools: Tools) -> None:
@@ -150,7 +141,7 @@ def require_no_egress(tools: Tools) -> None:
 
 def require_cleared(unit: Unit, tools: Tools) -> None:
     """The same of attempts that are on record, by whichever process, until a person has looked into them."""
-    if tools.ski.is_strict and unit.verdicts.has_open_egress():
+    if tools.ski.is_strict and _has_open_egress(unit):
         raise EgressRefusedError(
             "expected no attempt to leave the perimeter, got some on record that nobody has cleared"
         )
@@ -166,22 +157,14 @@ def clear_egress(tools: Tools, caller: Caller, request: ClearEgress) -> Receipt:
 
     def work(unit: Unit) -> Receipt:
         by = confirm(unit, caller).principal
-        if not unit.verdicts.has_open_egress():
+        if not _has_open_egress(unit):
             raise NotFoundError("expected attempts that wait to be looked into, got none")
         body = EgressCleared(cleared_by=by.id, reason=request.reason.strip())
-        return _append(unit, caller.tenant_id, EntryKind.EGRESS_CLEARED, body, 0, caller.at)
+        return unit.record(egress_noted(caller.tenant_id, body, at=caller.at))
 
     with tools.egress.writing:
         receipt = tools.database.write(work)
         tools.egress.note_cleared(tools.guard)
-    return receipt
-
-
-def _append(unit: Unit, tenant_id: TenantId, kind: EntryKind, body: Struct, attempts: int, at: Instant) -> Receipt:
-    news = news_of(kind, "node", {"attempts": attempts})
-    receipt = unit.record(draft_entry(tenant_id, kind, body, at=at, events=(news,)))
-    note = EgressNote(sequence_number=receipt.sequence_number, attempts=attempts, noted_at=at)
-    unit.verdicts.add_egress(tenant_id, note)
     return receipt
 
 

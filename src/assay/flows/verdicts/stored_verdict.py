@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from assay.flows.errors import NotFoundError
 from assay.flows.ledger.check_entry import verify_stored_entry
 from assay.flows.tools import Tools
-from assay.flows.verdicts.verdict_rows import ReadBody, ReadEntry, read_entry
+from assay.flows.verdicts.verdict_entry import ReadBody, ReadEntry, read_entry
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId

@@ -1,35 +1,37 @@
 """What records may know of those before them: from the database for new ones, from the entries alone for replays.
 
-entries in order -> LedgerMemory: the buffer of each subject, what left it, how stable each rule was
-rows of the buffer -> compared with their entries -> VerdictMemory of one round: of -> expect -> ... -> note
+entries in order -> LedgerMemory: the records of each subject, what was dropped, how stable each rule was
+rows of verdicts -> VerdictMemory of one round: of -> expect -> ... -> note
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from assay.flows.tools import Tools
 from assay.flows.verdicts.reason import Memory
-from assay.flows.verdicts.verdict_entry import PreparedVerdict, stability_of
-from assay.flows.verdicts.verdict_rows import ForgedRowError, JudgedEntry, find_judged, find_known_record
-from assay.kernel.canonical import canonical_json
+from assay.flows.verdicts.shelves import StabilityShelf
+from assay.flows.verdicts.verdict_entry import JudgedEntry, PreparedVerdict, find_judged
 from assay.kernel.digest import Digest
-from assay.kernel.entry import parse_entry
-from assay.kernel.errors import Error
+from assay.kernel.entry import Entry, parse_entry
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, instant_before
 from assay.kernel.ledger import EntryKind
+from assay.kernel.read_back import read_back
 from assay.ports.database import Unit
 from assay.ports.ledger_store import StoredEntry
-from assay.ports.telemetry_store import BufferedText
+from assay.ports.telemetry_store import BufferedEntry, BufferEnds
+from assay.ports.verdict_store import V2_PATH, VerdictRow
 from assay.verdicts.docket import UNRULED, Docket
-from assay.verdicts.envelope import VerifierStatus
+from assay.verdicts.envelope import ModelProvenance, VerifierStatus
 from assay.verdicts.fastpath import Stability, note_evaluation, recorded_pattern
 from assay.verdicts.graph.node import RiskTier
-from assay.verdicts.telemetry import Telemetry, parse_telemetry
+from assay.verdicts.predicate import Judgement
+from assay.verdicts.telemetry import Reading, Telemetry, parse_telemetry, recorded_readings
 from assay.verdicts.window_fact import BufferedRecord, WindowKind, buffer_record
 
 _JUDGED = frozenset({EntryKind.VERDICT, EntryKind.VERDICT_HELD, EntryKind.VERDICT_V2})
@@ -40,28 +42,11 @@ class _Drop(Struct, frozen=True):
     dropped_until: Instant
 
 
-@dataclass(frozen=True, slots=True)
-class KeptRecord:
-    """A record in the buffer, and the entry of its first verdict."""
-
-    sequence_number: int
-    record: BufferedRecord
-
-    def is_held_by(self, row: BufferedText) -> bool:
-        """Whether an entry holds this row, by values: a row has its readings as they came, an entry sorts them."""
-        try:
-            told = msgspec.json.decode(row.text, type=BufferedRecord)
-        except msgspec.MsgspecError:
-            return False
-        is_placed = (row.as_of, row.telemetry_id) == (self.record.timestamp, self.record.telemetry_id)
-        return is_placed and canonical_json(told) == canonical_json(self.record)
-
-
 @dataclass(slots=True)
 class LedgerMemory:
     """After the entries that were taken, in their order."""
 
-    kept: dict[str, dict[str, KeptRecord]] = field(default_factory=dict)
+    kept: dict[str, dict[str, BufferedRecord]] = field(default_factory=dict)
     dropped: dict[str, Instant] = field(default_factory=dict)
     stable: dict[str, Stability] = field(default_factory=dict)
     taken: int = 0
@@ -83,27 +68,24 @@ class LedgerMemory:
         return judged
 
     def earlier(self, subject: str) -> tuple[BufferedRecord, ...]:
-        return tuple(one.record for one in self.kept.get(subject, {}).values())
+        return tuple(self.kept.get(subject, {}).values())
 
     def _drop(self, drop: _Drop) -> None:
         records = self.kept.get(drop.subject, {})
-        self.kept[drop.subject] = {
-            name: one for name, one in records.items() if one.record.timestamp > drop.dropped_until
-        }
+        self.kept[drop.subject] = {name: one for name, one in records.items() if one.timestamp > drop.dropped_until}
         before = self.dropped.get(drop.subject)
         self.dropped[drop.subject] = drop.dropped_until if before is None else max(before, drop.dropped_until)
 
     def _keep(self, judged: JudgedEntry) -> None:
         """Once for a record: all its verdicts are of one commit, with no other record's between them."""
-        row = judged.row
-        if row.telemetry_id == self._latest:
+        if judged.telemetry_id == self._latest:
             return
-        self._latest = row.telemetry_id
+        self._latest = judged.telemetry_id
         record = buffer_record(parse_telemetry(judged.telemetry))
-        self.kept.setdefault(row.subject, {})[row.telemetry_id] = KeptRecord(row.sequence_number, record)
+        self.kept.setdefault(judged.subject, {})[judged.telemetry_id] = record
 
     def _note_stability(self, judged: JudgedEntry) -> None:
-        read, rule_id = judged.read, judged.row.rule_id
+        read, rule_id = judged.read, judged.rule_id
         if read is None or judged.ruling.tier is not RiskTier.LOW or rule_id == UNRULED:
             return
         envelope = read.envelope
@@ -112,31 +94,78 @@ class LedgerMemory:
         self.stable[rule_id] = note_evaluation(self.stable.get(rule_id), rule_id, pattern, status)
 
 
-def vouch_buffer(unit: Unit, tools: Tools, tenant_id: TenantId, rows: Sequence[BufferedText]) -> None:
-    """Raise `verdict.row_differs` for the first record that no entry holds so; each is compared once in a process.
+class _Carried(Struct, frozen=True):
+    telemetry: Raw
 
-    A row that was taken away is not missed here: an audit and every replay walk the entries themselves.
+
+class _Measurement(Struct, frozen=True):
+    measurement: dict[str, object]
+
+
+@lru_cache(maxsize=16384)
+def _readings(telemetry: bytes) -> dict[str, Reading]:
+    """The readings of a record, from its canonical text; windows look at the same records again and again."""
+    return recorded_readings(read_back(telemetry, _Measurement).measurement)  # type: ignore[arg-type]  # JSON
+
+
+def _buffered(kept: BufferedEntry) -> BufferedRecord:
+    telemetry = msgspec.json.decode(kept.body, type=_Carried).telemetry
+    return BufferedRecord(
+        telemetry_id=kept.row.telemetry_id, timestamp=kept.row.as_of, readings=_readings(bytes(telemetry))
+    )
+
+
+# Verdicts of a rule that are read at once, back from the newest, to see for how long it was stable.
+_AT_ONCE = 64
+
+
+class _Found(Struct, frozen=True):
+    judgements: tuple[Judgement, ...]
+
+
+class _Provided(Struct, frozen=True):
+    model_provenance: ModelProvenance
+
+
+def find_stability(
+    unit: Unit, shelf: StabilityShelf, tenant_id: TenantId, rule_id: str, *, enough: int, is_committed: bool
+) -> Stability | None:
+    """How stable a low rule has been, from the entries of its newest verdicts; None before its first.
+
+    Not more than about `enough` of them are read, so the count may be too small where it is larger than that. What a
+    committed state shows is remembered, and the next time only later verdicts are read.
     """
-    unseen = [row for row in tools.vouched.unseen(tenant_id, rows) if isinstance(row, BufferedText)]
-    for row in unseen:
-        if not _is_recorded(unit, tenant_id, row):
-            named = ascii(row.telemetry_id)[1:-1][:80]
-            raise ForgedRowError(f"expected `{named}` in `telemetry_buffer` as its entry has it, got another")
-    if unseen:
-        tools.vouched.add(tenant_id, unseen)
+    through, known = shelf.find(tenant_id, rule_id)
+    found: list[tuple[int, Digest, VerifierStatus]] = []
+    before: int | None = None
+    is_whole = False
+    while not is_whole and len(found) < enough:
+        rows = unit.verdicts.of_rule(tenant_id, rule_id, after=through, before=before, limit=_AT_ONCE)
+        low = [row for row in rows if row.tier == RiskTier.LOW and row.path != V2_PATH]
+        found += _evaluations(unit, tenant_id, rule_id, low)
+        if any(one[1:] != (found[0][1], VerifierStatus.AGREED) for one in found):
+            break
+        is_whole, before = len(rows) < _AT_ONCE, rows[-1].sequence_number if rows else None
+    stability = known if is_whole else None
+    for _, pattern, status in reversed(found):
+        stability = note_evaluation(stability, rule_id, pattern, status)
+    if found and is_committed:
+        shelf.put(tenant_id, rule_id, found[0][0], stability)
+    return stability
 
 
-def _is_recorded(unit: Unit, tenant_id: TenantId, row: BufferedText) -> bool:
-    known = find_known_record(unit, tenant_id, row.telemetry_id)
-    stored = None if known is None else unit.ledger.find_entry(tenant_id, known.sequence_number)
-    try:
-        judged = None if stored is None else find_judged(stored)
-        if judged is None or judged.row.subject != row.subject:
-            return False
-        kept = KeptRecord(judged.row.sequence_number, buffer_record(parse_telemetry(judged.telemetry)))
-    except Error:
-        return False
-    return kept.is_held_by(row)
+def _evaluations(
+    unit: Unit, tenant_id: TenantId, rule_id: str, rows: Sequence[VerdictRow]
+) -> Iterable[tuple[int, Digest, VerifierStatus]]:
+    entries = unit.verdicts.entries(tenant_id, [row.sequence_number for row in rows])
+    for row, proven in zip(rows, entries, strict=True):
+        yield row.sequence_number, _pattern(rule_id, proven.entry), VerifierStatus(row.status)
+
+
+def _pattern(rule_id: str, entry: Entry) -> Digest:
+    judgements = msgspec.json.decode(entry.body, type=_Found).judgements
+    provenance = msgspec.json.decode(entry.llm_transcript, type=_Provided).model_provenance
+    return recorded_pattern(rule_id, judgements, provenance)
 
 
 # These look back until they find something, however long ago.
@@ -158,17 +187,21 @@ class _Past:
     """A subject's records as far as windows of this round reach, and the ends of all that are kept."""
 
     earlier: list[BufferedRecord] = field(default_factory=list)
-    dropped_until: Instant | None = None
-    ends: tuple[Instant, Instant] | None = None
+    ends: BufferEnds = field(default_factory=BufferEnds)
     is_dropping: bool = False
 
     def add(self, record: BufferedRecord, keep_seconds: int) -> None:
-        at = record.timestamp
-        oldest, newest = self.ends or (at, at)
-        self.ends = oldest, newest = min(oldest, at), max(newest, at)
         self.earlier.append(record)
-        # As `note_record` will find: when this one is on record, others leave the buffer.
-        self.is_dropping = oldest <= instant_before(newest, keep_seconds)
+        # As the commit will find: when this one is on record, others are dropped.
+        self.ends, self.is_dropping = ends_with(self.ends, record.timestamp, keep_seconds)
+
+
+def ends_with(ends: BufferEnds, arrived: Instant, keep_seconds: int) -> tuple[BufferEnds, bool]:
+    """The ends with one more record, and whether records have to be dropped then: too old ones, or one that is late."""
+    oldest, newest, dropped = ends
+    oldest, newest = min(oldest or arrived, arrived), max(newest or arrived, arrived)
+    is_dropping = oldest <= instant_before(newest, keep_seconds) or (dropped is not None and arrived <= dropped)
+    return BufferEnds(oldest, newest, dropped), is_dropping
 
 
 class VerdictMemory:
@@ -192,16 +225,16 @@ class VerdictMemory:
         return memory
 
     def _look(self, unit: Unit, low: Iterable[str], spans: Mapping[str, tuple[Instant | None, Instant]]) -> None:
-        known = [unit.verdicts.find_stability(self._tenant_id, rule_id) for rule_id in low]
-        self.stable = {one.rule_id: stability_of(one) for one in known if one is not None}
+        shelf, enough = self._tools.stability, max(self._tools.ski.fast_path_n, 1)
+        known = [
+            find_stability(unit, shelf, self._tenant_id, rule_id, enough=enough, is_committed=True) for rule_id in low
+        ]
+        self.stable = {one.rule_id: one for one in known if one is not None}
+        ends = unit.telemetry.find_ends(self._tenant_id, spans) if spans else {}
         for subject, (since, until) in spans.items():
-            rows = unit.telemetry.buffered(self._tenant_id, subject, since=since, until=until)
-            vouch_buffer(unit, self._tools, self._tenant_id, rows)
-            self._pasts[subject] = _Past(
-                earlier=[msgspec.json.decode(row.text, type=BufferedRecord) for row in rows],
-                dropped_until=unit.telemetry.dropped_until(self._tenant_id, subject),
-                ends=unit.telemetry.find_ends(self._tenant_id, subject),
-            )
+            kept, dropped = unit.telemetry.buffered(self._tenant_id, subject, since=since, until=until)
+            past = _Past([_buffered(one) for one in kept], ends[subject]._replace(dropped_until=dropped))
+            self._pasts[subject] = past
 
     def knows(self, place: Place) -> bool:
         """Whether what this record may know follows from what was looked up: not after a drop that is still to come."""
@@ -212,7 +245,7 @@ class VerdictMemory:
         past = self._pasts.get(place.subject)
         if past is None:
             return Memory()
-        return Memory(earlier=tuple(past.earlier), dropped_until=past.dropped_until)
+        return Memory(earlier=tuple(past.earlier), dropped_until=past.ends.dropped_until)
 
     def expect(self, place: Place) -> None:
         """The record will be on record before those that are asked about from now on."""
@@ -223,12 +256,11 @@ class VerdictMemory:
     def note(self, prepared: Iterable[PreparedVerdict]) -> None:
         """What came of it counts for those after it."""
         for one in prepared:
-            status = VerifierStatus(one.row.status)
-            if one.row.path is None:
-                self._statuses.append(status)
-            if one.stable is not None:
-                before, pattern = self.stable.get(one.row.rule_id), Digest(one.stable.pattern)
-                self.stable[one.row.rule_id] = note_evaluation(before, one.row.rule_id, pattern, status)
+            if one.path is None:
+                self._statuses.append(one.status)
+            if one.pattern is not None:
+                before = self.stable.get(one.rule_id)
+                self.stable[one.rule_id] = note_evaluation(before, one.rule_id, one.pattern, one.status)
 
     def statuses(self) -> list[VerifierStatus]:
         """What the verifier said of the latest verdicts that a model was asked for, the latest last."""

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.flows.verdicts.receipts import require_follows
-from assay.flows.verdicts.verdict_rows import read_entry
+from assay.flows.verdicts.verdict_entry import read_entry
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Error, KeyUseError
 from assay.kernel.ids import KeyId
