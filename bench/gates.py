@@ -6,7 +6,7 @@ gates use that; what reading costs is a figure of its own.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from statistics import median
 from typing import Any
@@ -18,7 +18,7 @@ from assay.claims.bundle import Decision, GateName, bundle_hash
 from assay.claims.decide import gate_bundles, gate_document, run_gates
 from assay.claims.gate import Gate, GateFacts, standard_gates
 from assay.claims.guardian import BuiltInGuardian, Suspect
-from assay.claims.parse_bundle import check_bundle, parse_bundle
+from assay.claims.parse_bundle import BundleFinding, check_bundle, parse_bundle
 from assay.claims.policy import DEFAULT_POLICY
 from assay.facts.claims import CLAIMS_SERVICE, BundleContext, ClaimsDecided, received_row
 from assay.flows.claims.backtest_claims import recorded_case
@@ -90,11 +90,26 @@ def _rates(gates: Sequence[tuple[GateName, Gate]]) -> tuple[float, float, float]
 
 
 def _support_rate() -> tuple[float, float]:
-    """All five gates over bundles that quote a source, twenty bundles to a source; half of them in other words."""
-    now = parse_instant("2026-01-10T12:00:00Z")
+    """All five gates over bundles that quote a source, twenty bundles to a source; half of them in other words.
+
+    As many are in flight as in the other figures; reading is not counted.
+    """
     gates = standard_gates([BuiltInGuardian()])
-    cases = []
-    for number, document in enumerate(_documents()):
+    documents = list(enumerate(_documents()))
+    rates, spent = [], 0.0
+    for first in range(0, _BUNDLES, _IN_FLIGHT):
+        cases = list(_quoting(documents[first : first + _IN_FLIGHT]))
+        start = time.process_time()
+        outcomes = [gate_document(finding, gates, facts, DEFAULT_POLICY) for finding, facts in cases]
+        took = time.process_time() - start
+        rates.append(sum(one.decision is Decision.PUBLISH and not one.caveats for one in outcomes) / took)
+        spent += took
+    return median(rates), spent
+
+
+def _quoting(documents: Iterable[tuple[int, dict[str, object]]]) -> Iterator[tuple[BundleFinding, GateFacts]]:
+    now = parse_instant("2026-01-10T12:00:00Z")
+    for number, document in documents:
         said = f"The river is {number} m deep at the bridge."
         first = number - number % _TO_A_SOURCE
         sentences = (f"The river is {one} m deep at the bridge." for one in range(first, first + _TO_A_SOURCE))
@@ -109,13 +124,9 @@ def _support_rate() -> tuple[float, float]:
             submitter="ai:surveyor",
             risk_ceiling=RiskTier.READ_ONLY,
             contents={made["evidence_pointers"][0]["source"]: content},
+            passages=finding.passages,
         )
-        cases.append((finding, facts))
-    start = time.process_time()
-    outcomes = [gate_document(finding, gates, facts, DEFAULT_POLICY) for finding, facts in cases]
-    spent = time.process_time() - start
-    published = sum(one.decision is Decision.PUBLISH and not one.caveats for one in outcomes)
-    return published / spent, spent
+        yield finding, facts
 
 
 def _backtest_rate() -> tuple[float, float]:

@@ -19,17 +19,32 @@ _BUNDLE = {"id", "timestamp", "origin_agent", "claims", "decision", "reason", "r
 _CLAIM = {
     "id", "statement", "claim_type", "evidence_pointers", "uncertainty", "risk_tier", "if_wrong_cost",
 }  # fmt: skip
-_POINTER = {"source", "source_confidence", "evidence_hash", "retrieved_at"}
+# The last two are our extension: what is quoted, and where it begins.
+_POINTER = {"source", "source_confidence", "evidence_hash", "retrieved_at", "quote", "offset"}
 _UNCERTAINTY = {"method", "value", "interpretation", "gate_recommendation"}
 _PEOPLE = {"DELETE": "ops_team", "PRIVILEGE": "security_team"}
 _HASH = re.compile(r"[0-9a-f]{64}")
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?\s?([Zz]|[+-]\d\d:?\d\d)?")
 _DEFER_ABOVE = 0.75
 _LEAST = 0.60
+_SPLIT = 0.4
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-def may_publish(document: Any, *, submitter: str, ceiling: str, approved: frozenset[str] = frozenset()) -> bool:  # noqa: ANN401  whatever JSON can hold
-    """Whether every condition of the text for PUBLISH holds; `approved` are who approved this very bundle."""
+def may_publish(
+    document: object,
+    *,
+    submitter: str,
+    ceiling: str,
+    approved: frozenset[str] = frozenset(),
+    held: dict[str, str] | None = None,
+    answers: dict[str, list[str]] | None = None,
+) -> bool:
+    """Whether every condition of the text for PUBLISH holds; `approved` are who approved this very bundle.
+
+    `held` are the texts that the node has, by hash; where it is given, evidence is held against it. `answers` are those
+    that a model gave about a claim, by claim id: each text is one meaning.
+    """
     if not isinstance(document, dict) or set(document) - _BUNDLE:
         return False
     claims = document.get("claims")
@@ -43,7 +58,34 @@ def may_publish(document: Any, *, submitter: str, ceiling: str, approved: frozen
     named = document.get("required_approvals") or []
     needed = {*named, *(_PEOPLE[one["risk_tier"]] for one in claims if one["risk_tier"] in _PEOPLE)}
     highest = max(_TIERS.index(one["risk_tier"]) for one in claims)
+    is_split = any(_outside(given) >= _SPLIT for given in (answers or {}).values())
+    if is_split or (held is not None and not all(_is_supported(one, held) for one in claims)):
+        return False
     return highest <= _TIERS.index(ceiling) and needed <= approved and all(_is_sure(one) for one in claims)
+
+
+def _is_supported(claim: dict[str, Any], held: dict[str, str]) -> bool:
+    """A quote is in the text that it names and does not say another number; above WRITE_LIMITED all texts are held."""
+    if claim["claim_type"] == "DECISION":
+        return True
+    for pointer in claim.get("evidence_pointers") or []:
+        text = held.get(pointer["evidence_hash"])
+        if text is None:
+            if _TIERS.index(claim["risk_tier"]) > _TIERS.index("WRITE_LIMITED"):
+                return False
+            continue
+        quote = pointer.get("quote")
+        if quote is None:
+            continue
+        said, claimed = set(_NUMBER.findall(quote)), set(_NUMBER.findall(claim["statement"]))
+        if quote not in text or (said and claimed and not claimed <= said):
+            return False
+    return True
+
+
+def _outside(answers: list[str]) -> float:
+    """The share of answers outside the largest meaning: three against two is no agreement."""
+    return 1 - max(map(answers.count, answers)) / len(answers)
 
 
 def _is_claim(claim: Any) -> bool:  # noqa: ANN401  the same

@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Iterator
+from hashlib import sha256
 from itertools import combinations
 from random import Random
 from typing import Any
@@ -11,6 +12,9 @@ import pytest
 
 from assay.claims.bundle import Decision, bundle_hash
 from assay.claims.decide import Outcome, gate_document
+from assay.claims.estimate.cluster import SampledAnswer
+from assay.claims.estimate.entropy import estimate_entropy
+from assay.claims.estimate.equivalence import RuleJudge
 from assay.claims.gate import standard_gates
 from assay.claims.guardian import BuiltInGuardian
 from assay.claims.parse_bundle import check_bundle
@@ -99,6 +103,59 @@ def test_no_mutated_bundle_is_published_that_the_text_forbids() -> None:
             told = json.dumps(made, default=str)
             assert may_publish(made, submitter="ai:surveyor", ceiling=ceiling, approved=frozenset(roles)), told
     assert published > scale(100, 400)
+
+
+_QUOTED = [
+    f"The gauge reads {number} m at noon. The log of gauge {number} was kept by hand. It was calm."
+    for number in (30, 41)
+]
+_HELD = {sha256(text.encode()).hexdigest(): text for text in _QUOTED}
+
+
+def _quoting(chance: Random) -> tuple[dict[str, Any], dict[str, bytes], dict[str, list[str]]]:
+    """A sound bundle with quotes: of its source, of the other one, stitched, invented, changed; and sampled answers."""
+    claims, contents, answers = [], dict[str, bytes](), dict[str, list[str]]()
+    held = [text for text in _QUOTED if chance.random() < 0.8]
+    for place in range(chance.randint(1, 2)):
+        own, other = chance.sample(_QUOTED, 2)
+        first, second, _ = own.split(". ")
+        quotes = [f"{first}.", f"{first}.", f"{first}.", f"{second}.", f"{other.split('. ')[0]}.", "It was calm.", None]
+        quotes += [f"{first[:15]} {second[-17:]}", first.replace("noon", "six"), first.replace("reads", "never reads")]
+        found = pointer(evidence_hash=sha256(own.encode()).hexdigest(), source=f"urn:log:{place}")
+        quote = chance.choice(quotes)
+        if quote is not None:
+            found["quote"] = quote
+        if own in held:
+            contents[f"urn:log:{place}"] = own.encode()
+        said = f"The gauge reads {chance.choice(('30', '41'))} m at noon."
+        kind, tier = chance.choice(("FACT", "INFERENCE")), chance.choice(_TIERS[:3])
+        claims.append(
+            claim(id=f"c-{place}", statement=said, claim_type=kind, risk_tier=tier, evidence_pointers=[found])
+        )
+        if chance.random() < 0.4:
+            answers[f"c-{place}"] = chance.choices(("30 m", "41 m", "no idea"), weights=(6, 2, 1), k=5)
+    return document(*claims), contents, answers
+
+
+@pytest.mark.clause("claimbundle", "fact")
+def test_no_unsupported_quote_and_no_split_is_published() -> None:
+    """Quotes of every wrong kind and answers of every split, at the tiers that nobody has to approve."""
+    chance = Random(29)  # noqa: S311  the same bundles each time
+    published, forbidden = 0, 0
+    for _ in range(scale(1_000, 10_000)):
+        made, contents, answers = _quoting(chance)
+        estimates = {
+            name: estimate_entropy("How deep is it?", [SampledAnswer(text=one) for one in given], RuleJudge())
+            for name, given in answers.items()
+        }
+        given = facts(risk_ceiling=RiskTier.PRIVILEGE, contents=contents, estimates=estimates)
+        outcome = gate_document(check_bundle(made), _GATES, given, DEFAULT_POLICY)
+        held = {hashed: text for hashed, text in _HELD.items() if text.encode() in contents.values()}
+        allowed = may_publish(made, submitter="ai:surveyor", ceiling="PRIVILEGE", held=held, answers=answers)
+        published += outcome.decision is Decision.PUBLISH
+        forbidden += not allowed
+        assert allowed or outcome.decision is not Decision.PUBLISH, (json.dumps(made), answers, outcome.reason)
+    assert min(published, forbidden) > scale(100, 1_000)
 
 
 def test_a_declared_refusal_is_never_published() -> None:

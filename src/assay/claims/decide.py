@@ -85,8 +85,9 @@ def gate_document(
 ) -> Outcome:
     """Run the gates over a document as it was read; an invalid or empty bundle is refused, with all that is wrong."""
     if finding.bundle is not None:
-        quoting = dataclasses.replace(facts, passages=finding.passages) if finding.passages else facts
-        return run_gates(finding.bundle, gates, quoting, policy)
+        if finding.passages and facts.passages is not finding.passages:
+            facts = dataclasses.replace(facts, passages=finding.passages)
+        return run_gates(finding.bundle, gates, facts, policy)
     found = Finding(code=FindingCode.INVALID, message=render_claim_problems(finding.problems), decision=Decision.REFUSE)
     return _refused(None, found, facts, policy)
 

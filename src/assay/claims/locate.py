@@ -52,6 +52,8 @@ _LONGEST_PAGE = 2 * 1024 * 1024
 _COMES_BEFORE = re.compile(r"^(?:\w[\w'.-]|[.,:/+\u2010-\u2014\u2212-]\d|[\w]['\u2019])")
 _GOES_ON = re.compile(r"[\w%\u00ad]|['\u2019.\u2010\u2011-]\w|[,:/]\d")
 _NEAR = 400
+# Most sentences begin within this.
+_CLOSE = 80
 # Longer texts are not taken apart into words: that would cost more than a gate may.
 LONGEST_SEARCHED = 256 * 1024
 _PAGE_BREAK = "\f"
@@ -187,8 +189,24 @@ def _verbatim(text: str, passage: Passage) -> Location | None:
 def sentences_around(text: str, start: int, end: int) -> tuple[str, ...]:
     """The sentences that a stretch of a text touches; of a very long one, what is near."""
     low, high = max(start - _NEAR, 0), min(end + _NEAR, len(text))
-    bounds = [low, *(found.end() for found in _SENTENCE_END.finditer(text, low, high)), high]
+    near = max(start - _CLOSE, low)
+    bounds = _bounds(text, near, high, end)
+    if near > low and bounds[0] > start:
+        # The sentence begins further back.
+        near, bounds = low, _bounds(text, low, high, end)
+    if near == low:
+        bounds.insert(0, low)
     return tuple(text[first:last].strip() for first, last in pairwise(bounds) if first < end and last > start)
+
+
+def _bounds(text: str, low: int, high: int, end: int) -> list[int]:
+    """Where sentences end from `low` on, up to the first end that is not before `end`; else up to `high`."""
+    bounds: list[int] = []
+    for found in _SENTENCE_END.finditer(text, low, high):
+        bounds.append(found.end())
+        if found.end() >= end:
+            return bounds
+    return [*bounds, high]
 
 
 @lru_cache(maxsize=16)
