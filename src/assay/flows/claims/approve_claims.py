@@ -14,7 +14,8 @@ from assay.claims.finding import FindingCode
 from assay.claims.parse_bundle import check_bundle, parse_bundle
 from assay.claims.problem import render_claim_problems
 from assay.facts.claims import BundleContext, received_entry, received_row
-from assay.flows.claims.claims_facts import active_policy, asked_of, changes_of
+from assay.flows.claims.claims_facts import active_policy, asked_of
+from assay.flows.claims.claims_rows import changes_of
 from assay.flows.claims.claims_ticket import bundle_about
 from assay.flows.claims.decide_claims import GatedClaims, decide_claims, refuse_bundle
 from assay.flows.claims.show_claims import keep_back

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from assay.claims.approve import Approval
 from assay.claims.bundle import ClaimBundle, HumanDecision, is_full_hash
-from assay.claims.edit import ClaimChange, find_changes
 from assay.claims.gate import GateFacts, Resumption
 from assay.claims.parse_bundle import parse_bundle
 from assay.claims.policy import DEFAULT_POLICY, ApprovalNeed, ApprovalPolicy, ClaimsPolicy
@@ -285,18 +284,6 @@ def _cover(
 def asked_of(unit: Unit, tenant_id: TenantId, wanted: Digest) -> tuple[ClaimsDecided, ...]:
     """Every decision about a bundle, in order, each with the questions that it put to people."""
     return tuple(told for _, told in decided_rows(unit, tenant_id, wanted))
-
-
-def changes_of(unit: Unit, tenant_id: TenantId, row: ReceivedBundle) -> tuple[ClaimChange, ...]:
-    """What a reviewer changed of the bundle that this one takes the place of; none where it is no edit."""
-    context = msgspec.json.decode(row.context, type=BundleContext)
-    if context.edited_by is UNSET or row.resumes is None:
-        return ()
-    earlier = unit.claims.find_bundle(tenant_id, row.resumes)
-    if earlier is None:
-        raise DamagedRecordError(f"expected the bundle `{row.resumes}` that `{row.bundle_hash}` edits, got none")
-    arguments = msgspec.json.decode(earlier.context, type=BundleContext).tool_arguments
-    return find_changes(parse_bundle(earlier.text), parse_bundle(row.text), arguments, context.tool_arguments)
 
 
 def own_agent(tools: Tools) -> PrincipalId:

@@ -8,7 +8,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
+from assay.claims.edit import ClaimChange, find_changes
+from assay.claims.parse_bundle import parse_bundle
 from assay.claims.parse_policy import parse_policy
 from assay.claims.policy import ClaimsPolicy
 from assay.facts.claims import BundleContext, ClaimsDecided
@@ -35,6 +38,18 @@ def is_asker(row: ReceivedBundle, viewer: Principal | None) -> bool:
     if viewer is None:
         return False
     return msgspec.json.decode(row.context, type=BundleContext).asked_by == viewer.id
+
+
+def changes_of(unit: Unit, tenant_id: TenantId, row: ReceivedBundle) -> tuple[ClaimChange, ...]:
+    """What a reviewer changed of the bundle that this one takes the place of; none where it is no edit."""
+    context = msgspec.json.decode(row.context, type=BundleContext)
+    if context.edited_by is UNSET or row.resumes is None:
+        return ()
+    earlier = unit.claims.find_bundle(tenant_id, row.resumes)
+    if earlier is None:
+        raise DamagedRecordError(f"expected the bundle `{row.resumes}` that `{row.bundle_hash}` edits, got none")
+    arguments = msgspec.json.decode(earlier.context, type=BundleContext).tool_arguments
+    return find_changes(parse_bundle(earlier.text), parse_bundle(row.text), arguments, context.tool_arguments)
 
 
 @lru_cache(maxsize=16)

@@ -31,10 +31,10 @@ from assay.flows.claims.claims_facts import (
     Recorded,
     active_policy,
     asked_of,
-    changes_of,
     load_case,
     load_standing,
 )
+from assay.flows.claims.claims_rows import changes_of
 from assay.flows.claims.claims_ticket import approvers_of, draft_approval, draft_deferral, is_showable, render_edit
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.claims import ClaimsFlowError

@@ -18,8 +18,8 @@ from assay.claims.gate import GateFacts
 from assay.claims.parse_bundle import parse_bundle
 from assay.claims.passage import Passage, SupportResult
 from assay.facts.claims import BundleContext, ClaimsDecided
-from assay.flows.claims.claims_facts import asked_of, changes_of
-from assay.flows.claims.claims_rows import decided_rows, is_asker
+from assay.flows.claims.claims_facts import asked_of
+from assay.flows.claims.claims_rows import changes_of, decided_rows, is_asker
 from assay.flows.claims.decide_claims import FINAL, GatedClaims, recorded_claims
 from assay.flows.claims.evidence import CheckQuote, check_quote_in
 from assay.flows.errors import NotFoundError
