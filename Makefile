@@ -32,19 +32,19 @@ setup: $(STAMPS)/base ## make .venv with what a user needs
 demo: $(STAMPS)/base ## run the demonstration
 	@$(BIN)/assay demo
 
-test: $(STAMPS)/test $(STAMPS)/smollm2 $(STAMPS)/oidc static ## run every test, installing what is missing
+test: $(STAMPS)/test $(STAMPS)/smollm2 $(STAMPS)/oidc $(STAMPS)/mcp_peers static ## run every test, installing what is missing
 	@tools/system_packages.sh
 	@$(BIN)/python -m compileall -q -j $(JOBS) src
 	@$(PYTEST) -n $(JOBS) $(COVERED)
 	@$(PYTEST) --ignore=tests/kernel
 
-test-long: $(STAMPS)/test $(STAMPS)/smollm2 $(STAMPS)/oidc static ## the same with full numbers, and the demonstration on a bare Debian 12
+test-long: $(STAMPS)/test $(STAMPS)/smollm2 $(STAMPS)/oidc $(STAMPS)/mcp_peers static ## the same with full numbers, and the demonstration on a bare Debian 12
 	@tools/system_packages.sh
 	@tools/demo_in_chroot.sh
 	@$(PYTEST) -n $(JOBS) $(COVERED)
 	@ASSAY_TEST_SCALE=long $(PYTEST) --timeout 7200
 
-check: $(STAMPS)/test $(STAMPS)/smollm2 $(STAMPS)/oidc static ## the static rules and the quick tests
+check: $(STAMPS)/test $(STAMPS)/smollm2 $(STAMPS)/oidc $(STAMPS)/mcp_peers static ## the static rules and the quick tests
 	@$(PYTEST) -m "not slow"
 
 static: $(STAMPS)/test
@@ -111,4 +111,13 @@ $(STAMPS)/oidc: tests/oidc/package.json tests/oidc/package-lock.json
 	@mkdir -p .cache/oidc $(STAMPS)
 	@cp $^ .cache/oidc
 	@npm ci --prefix .cache/oidc --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
+
+# MCP servers and a client that stand behind and before the gateway in tests.
+$(STAMPS)/mcp_peers: tests/mcp_peers/package.json tests/mcp_peers/package-lock.json
+	@tools/system_packages.sh
+	@echo "installing tests/mcp_peers/package-lock.json" >&2
+	@mkdir -p .cache/mcp_peers $(STAMPS)
+	@cp $^ .cache/mcp_peers
+	@npm ci --prefix .cache/mcp_peers --ignore-scripts --no-audit --no-fund --silent
 	@touch $@

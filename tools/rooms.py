@@ -259,9 +259,9 @@ ROOMS = (
     Room(
         page="permits",
         title="Permits",
-        commands=("permit", "mandate"),
-        routes=("/api/v1/permits", "/api/v1/mandates"),
-        errors=("guard", "mandate", "permit"),
+        commands=("permit", "mandate", "gateway"),
+        routes=("/api/v1/permits", "/api/v1/mandates", "/api/v1/gateway"),
+        errors=("gateway", "guard", "mandate", "permit"),
         beside=("claims",),
     ),
     Room(

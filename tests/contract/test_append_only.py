@@ -39,7 +39,7 @@ from tests.contract._verdicts import note as egress_note
 from tests.contract.test_append import entries_of, verify_chain
 from tests.contract.test_identity_store import _api_key
 from tests.contract.test_ledger_store import _endorsement
-from tests.contract.test_permit_store import fill_mandates, fill_permits
+from tests.contract.test_permit_store import fill_gateway, fill_mandates, fill_permits
 from tests.contract.test_request_store import kept
 
 # Each with a column that could be changed without breaking any other rule.
@@ -107,6 +107,9 @@ _APPEND_ONLY = {
     "mandate": "text",
     "mandate_use": "amount",
     "mandate_end": "reason",
+    "gateway_table": "text",
+    "gateway_definition": "reason",
+    "gateway_call": "threat",
     "desk_act": "text",
     "desk_escalation": "text",
     "index_segment": "leaves",
@@ -158,6 +161,7 @@ def _fill(database: Database) -> None:
         fill_models(unit)
         fill_permits(unit)
         fill_mandates(unit)
+        fill_gateway(unit)
         fill_desk(unit)
         fill_access(unit)
         record_segment(unit, segment(), pages())

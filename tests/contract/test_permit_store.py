@@ -3,18 +3,24 @@
 from msgspec.structs import replace
 
 from assay.facts.permits import (
+    DefinitionApproved,
+    GatewayCalled,
+    GatewayReleased,
     MandateEnded,
     MandateSigned,
     MandateUsed,
     claimed_entry,
     ended_entry,
+    gateway_entry,
     issued_entry,
     mandate_ended_entry,
     reported_entry,
     signed_entry,
     used_entry,
 )
+from assay.identity.risk import RiskTier
 from assay.kernel.ids import KeyId, PrincipalId, TicketId
+from assay.permits.gateway import ToolRow
 from assay.permits.mandate import MandateId, Seat
 from assay.permits.permit import Effect, Permit, permit_names
 from assay.ports.database import Database, Unit
@@ -129,3 +135,41 @@ def test_a_place_in_a_mandate_is_taken_once(database: Database) -> None:
     again = MandateUsed(mandate_id=MANDATE, position=2, bundle_hash=PERMIT.bundle_hash, amount="1", total="51")
     with refused("store.conflict"):
         database.write(lambda unit: unit.record(used_entry(ACME, again, at=later(9))))
+
+
+def fill_gateway(unit: Unit) -> None:
+    """A released table, a definition that was approved after it, and a call."""
+    row = ToolRow(tool="files__read", definition_hash=PERMIT.bundle_hash, tier=RiskTier.READ_ONLY)
+    released = GatewayReleased(version=1, rows=(row,), key_id=KEY, signature="00", released_by=PrincipalId("user:otto"))
+    unit.record(gateway_entry(ACME, released, at=later(0)))
+    approved = DefinitionApproved(
+        tool=row.tool, definition_hash=PERMIT.arguments_hash, approved_by=PrincipalId("user:otto"), reason="read it"
+    )
+    unit.record(gateway_entry(ACME, approved, at=later(1)))
+    called = GatewayCalled(
+        tool=row.tool,
+        agent=TERMS.agent,
+        definition_hash=row.definition_hash,
+        arguments_hash=PERMIT.arguments_hash,
+        result_hash=PERMIT.bundle_hash,
+        permit_id=None,
+        threat="0.0000",
+        is_withheld=False,
+    )
+    unit.record(gateway_entry(ACME, called, at=later(2)))
+
+
+def test_a_gateway_has_its_last_table_the_definitions_since_and_its_calls(database: Database) -> None:
+    database.write(fill_gateway)
+
+    def look(unit: Unit) -> None:
+        store = unit.permits
+        table = store.gateway_table(ACME)
+        assert table is not None
+        assert (table.version, table.sequence_number) == (1, 1)
+        assert [one.reason for one in store.definitions(ACME, after=1)] == ["read it"]
+        assert store.definitions(ACME, after=2) == ()
+        assert [one.tool for one in store.gateway_calls(ACME, before=99, limit=9)] == ["files__read"]
+        assert store.gateway_calls(ACME, before=99, limit=9, agent=TOOL) == ()
+
+    database.read(look)

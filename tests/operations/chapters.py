@@ -105,6 +105,16 @@ def _claims(play: Played) -> None:
     play.do(_WORKER, "sample.plan", rates={"READ_ONLY": 1.0}, known_answers=0.5)
     play.do(_WORKER, "output.label", bundle_hash=waiting.bundle_hash, label="wrong", reason="seen on site")
     play.do(_WORKER, "thresholds.certify", cases=[{"uncertainty": n / 100, "wrong": False} for n in range(100)])
+    _gateway(play)
+
+
+def _gateway(play: Played) -> None:
+    first, second = "sha256:" + "1" * 64, "sha256:" + "2" * 64
+    row = {"tool": "files__read", "definition_hash": first, "tier": "READ_ONLY"}
+    play.do(_WORKER, "gateway.release", rows=[row])
+    play.do(_WORKER, "gateway.approve", tool="files__read", definition_hash=second, reason="only the wording")
+    called = {"tool": "files__read", "definition_hash": second, "arguments_hash": first, "result_hash": first}
+    play.do("ai:clerk", "gateway.record", **called, text="twelve rooms")
 
 
 def mandate_terms(play: Played) -> dict[str, Any]:

@@ -12,13 +12,17 @@ from assay.kernel.entry import Entry
 from assay.kernel.ids import KeyId, PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
+from assay.permits.gateway import ToolRow
 from assay.permits.mandate import MandateId, MandateTerms, Seat
 from assay.permits.permit import Effect, Permit, PermitId
 from assay.ports.permit_store import (
+    ApprovedDefinition,
     ClaimedPermit,
     EndedMandate,
     EndedPermit,
+    GatewayCall,
     IssuedPermit,
+    ReleasedGatewayTable,
     ReportedEffect,
     SignedMandate,
     UsedMandate,
@@ -96,6 +100,55 @@ class MandateEnded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     mandate_id: MandateId
     by: PrincipalId
     reason: str
+
+
+class GatewayReleased(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `gateway.released` entry: the table of tools in force from here on, and the node's signature."""
+
+    version: int
+    rows: tuple[ToolRow, ...]
+    key_id: KeyId
+    signature: str
+    released_by: PrincipalId
+
+
+class DefinitionApproved(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `gateway.approved` entry: a tool may also be called by this definition."""
+
+    tool: str
+    definition_hash: Digest
+    approved_by: PrincipalId
+    reason: str
+
+
+class GatewayCalled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `gateway.called` entry: hashes of what was asked and answered, and what guardians made of it."""
+
+    tool: str
+    agent: PrincipalId
+    definition_hash: Digest
+    arguments_hash: Digest
+    result_hash: Digest
+    permit_id: PermitId | None
+    threat: str
+    is_withheld: bool
+
+
+def gateway_entry(
+    tenant_id: TenantId, body: GatewayReleased | DefinitionApproved | GatewayCalled, *, at: Instant
+) -> Draft:
+    """The entry of a gateway's table, of a definition, or of a call."""
+    kind = _GATEWAY[type(body)]
+    subject = str(body.version) if isinstance(body, GatewayReleased) else body.tool
+    event = Event(type=kind.value, subject=subject, body=Raw(canonicalize({"subject": subject})))
+    return draft_entry(tenant_id, kind, body, at=at, events=(event,))
+
+
+_GATEWAY = {
+    GatewayReleased: EntryKind.GATEWAY_RELEASED,
+    DefinitionApproved: EntryKind.GATEWAY_APPROVED,
+    GatewayCalled: EntryKind.GATEWAY_CALLED,
+}
 
 
 def signed_entry(tenant_id: TenantId, body: MandateSigned, *, at: Instant) -> Draft:
@@ -256,7 +309,48 @@ def _mandate_ended_rows(entry: Entry, body: MandateEnded) -> Iterator[EndedManda
     )
 
 
+def _released_rows(entry: Entry, body: GatewayReleased) -> Iterator[ReleasedGatewayTable]:
+    yield ReleasedGatewayTable(
+        version=body.version,
+        text=canonical_json(body.rows),
+        key_id=body.key_id,
+        signature=body.signature,
+        by=body.released_by,
+        released_at=entry.timestamp,
+        sequence_number=entry.sequence_number,
+    )
+
+
+def _definition_rows(entry: Entry, body: DefinitionApproved) -> Iterator[ApprovedDefinition]:
+    yield ApprovedDefinition(
+        tool=body.tool,
+        definition_hash=body.definition_hash,
+        by=body.approved_by,
+        reason=body.reason,
+        approved_at=entry.timestamp,
+        sequence_number=entry.sequence_number,
+    )
+
+
+def _call_rows(entry: Entry, body: GatewayCalled) -> Iterator[GatewayCall]:
+    yield GatewayCall(
+        tool=body.tool,
+        agent=body.agent,
+        definition_hash=body.definition_hash,
+        arguments_hash=body.arguments_hash,
+        result_hash=body.result_hash,
+        permit_id=body.permit_id,
+        threat=body.threat,
+        is_withheld=int(body.is_withheld),
+        called_at=entry.timestamp,
+        sequence_number=entry.sequence_number,
+    )
+
+
 FACTS = (
+    Fact(EntryKind.GATEWAY_RELEASED, GatewayReleased, _released_rows, into=(ReleasedGatewayTable,)),
+    Fact(EntryKind.GATEWAY_APPROVED, DefinitionApproved, _definition_rows, into=(ApprovedDefinition,)),
+    Fact(EntryKind.GATEWAY_CALLED, GatewayCalled, _call_rows, into=(GatewayCall,)),
     Fact(EntryKind.PERMIT_ISSUED, PermitIssued, _issued_rows, into=(IssuedPermit,)),
     Fact(EntryKind.PERMIT_CLAIMED, PermitClaimed, _claimed_rows, into=(ClaimedPermit,)),
     Fact(EntryKind.PERMIT_REPORTED, EffectReported, _reported_rows, into=(ReportedEffect,)),
@@ -266,6 +360,14 @@ FACTS = (
     Fact(EntryKind.MANDATE_ENDED, MandateEnded, _mandate_ended_rows, into=(EndedMandate,)),
 )
 TABLES = (
+    Table("gateway_table", Projected(ReleasedGatewayTable), keys=("version",), taken="version {version} of the table"),
+    Table(
+        "gateway_definition",
+        Projected(ApprovedDefinition),
+        keys=("sequence_number",),
+        taken="the definition of `{tool}`",
+    ),
+    Table("gateway_call", Projected(GatewayCall), keys=("sequence_number", "agent"), taken="a call of `{tool}`"),
     Table(
         "permit", Projected(IssuedPermit), keys=("permit_id", "bundle_hash", "agent"), taken="the permit `{permit_id}`"
     ),

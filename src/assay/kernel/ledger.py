@@ -129,6 +129,9 @@ class EntryKind(StrEnum):
     MANDATE_SIGNED = "mandate.signed"
     MANDATE_USED = "mandate.used"
     MANDATE_ENDED = "mandate.ended"
+    GATEWAY_RELEASED = "gateway.released"
+    GATEWAY_APPROVED = "gateway.approved"
+    GATEWAY_CALLED = "gateway.called"
 
 
 # What the node itself writes about many: nobody's request is that long.

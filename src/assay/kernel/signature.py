@@ -53,6 +53,7 @@ class SignedKind(StrEnum):
     CLAIMS_POLICY = "claims_policy"
     ACT = "act"
     SAMPLE_PLAN = "sample_plan"
+    GATEWAY_TABLE = "gateway_table"
 
 
 class MalformedKeyError(KeyUseError):

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from assay.flows.model.add_model import AddedModel
     from assay.flows.model.evaluate_model import EvaluatedModel
     from assay.flows.model.show_model import KnownModel, ListedModel
+    from assay.flows.permits.gateway import GatewayTableView, ScreenedCall
     from assay.flows.permits.mandates import MandatePreview, MandateProposal, MandateView
     from assay.flows.permits.permits import PermitView, SignedPermit
     from assay.flows.registry.service_keys import KnownKey
@@ -121,12 +122,13 @@ if TYPE_CHECKING:
     from assay.kernel.ledger import Receipt
     from assay.kernel.transcript import Transcript
     from assay.operations.access import PermittedOperation, Why
+    from assay.permits.gateway import ToolRow
     from assay.permits.mandate import ArgumentLimit, Budget
     from assay.permits.permit import Effect, PermitState
     from assay.ports.claims_store import ReleasedClaimsPolicy
     from assay.ports.delivery_store import ReportingSession
     from assay.ports.graph_store import GraphActivation, RecordedReview
-    from assay.ports.permit_store import UsedMandate
+    from assay.ports.permit_store import GatewayCall, UsedMandate
     from assay.ports.registry_store import RegisteredKey, RevokedKey
     from assay.ports.validator import EvidenceFact
     from assay.ports.webhook_store import Letter
@@ -1664,6 +1666,53 @@ class Calls:
     def mandate_uses(self, mandate_id: str, *, limit: int = 100) -> Iterator[UsedMandate]:
         """List the calls that a mandate covered, newest first."""
         return self._walk("mandate.uses", drop_absent(mandate_id=mandate_id, limit=limit))
+
+    def release_gateway_table(self, *, rows: Sequence[ToolRow]) -> GatewayTableView:
+        """Put a table of tools into force, in an operator's own session."""
+        result: GatewayTableView = self._perform("gateway.release", drop_absent(rows=rows))
+        return result
+
+    def gateway_table(self) -> GatewayTableView:
+        """Show the table of tools that is in force, with the definitions that were approved since."""
+        result: GatewayTableView = self._perform("gateway.table", drop_absent())
+        return result
+
+    def approve_definition(self, *, tool: str, definition_hash: str, reason: str) -> GatewayTableView:
+        """Let a tool of the table be called by another definition, in an operator's own session."""
+        result: GatewayTableView = self._perform(
+            "gateway.approve", drop_absent(tool=tool, definition_hash=definition_hash, reason=reason)
+        )
+        return result
+
+    def record_gateway_call(
+        self,
+        *,
+        tool: str,
+        definition_hash: str,
+        arguments_hash: str,
+        result_hash: str,
+        text: str = "",
+        is_whole: bool = True,
+        permit_id: str | None = None,
+    ) -> ScreenedCall:
+        """Record a call that went through a gateway, and have the guardians read its result before the agent does."""
+        result: ScreenedCall = self._perform(
+            "gateway.record",
+            drop_absent(
+                tool=tool,
+                definition_hash=definition_hash,
+                arguments_hash=arguments_hash,
+                result_hash=result_hash,
+                text=text,
+                is_whole=is_whole,
+                permit_id=permit_id,
+            ),
+        )
+        return result
+
+    def gateway_calls(self, *, limit: int = 100, agent: str | None = None) -> Iterator[GatewayCall]:
+        """List calls that went through a gateway, newest first."""
+        return self._walk("gateway.calls", drop_absent(limit=limit, agent=agent))
 
     def list_answers(self, *, limit: int = 100, asked_by: str | None = None) -> Iterator[AnswerLine]:
         """List answers, the newest first; without a role that may see all of them, one's own."""

@@ -15,6 +15,8 @@ _BEGIN = (
     Local(name="node.back_up", command="backup", summary="Write a signed, portable archive of the node."),
     Local(name="node.restore", command="restore", summary="Make a node from an archive, verified before it counts."),
     Local(name="tools.serve", command="mcp", summary="Serve the tools to agents, over stdio or HTTP."),
+    Local(name="gateway.learn", command="gateway learn", summary="Draft a table of the tools that MCP servers offer."),
+    Local(name="gateway.serve", command="gateway serve", summary="Serve the tools of other MCP servers, governed."),
 )
 _LEDGER = (
     Local(

@@ -1,12 +1,14 @@
 """Operations about permits and mandates: what was approved is what runs, at most once."""
 
-from assay.flows.permits import mandates, permits
+from assay.flows.permits import gateway, mandates, permits
+from assay.identity.principal import BuiltInRole
 from assay.operations.kinds import Change, Listing, Operation, Read, needs
 from assay.operations.shown import permits as shown
 
 # An agent or a tool needs no role: it acts under its own bundles, or as the audience that a permit names.
 USE = needs("permits:use")
 SEE = needs("permits:read")
+RELEASE = needs("permits:use", BuiltInRole.OPERATOR, session=True)
 
 _CALL = {"tool": "delete_record", "audience": "service:records", "arguments": {"id": 41}}
 
@@ -21,6 +23,8 @@ _TERMS = {
     "limits": [{"argument": "amount", "minimum": "0.01", "maximum": "50"}],
     "budget": {"argument": "amount", "total": "100"},
 }
+
+_HASH = "sha256:" + "0" * 64
 
 OPERATIONS: tuple[Operation, ...] = (
     Change(
@@ -138,5 +142,55 @@ OPERATIONS: tuple[Operation, ...] = (
         command="mandate uses",
         columns=("position", "used_at", "amount", "total", "bundle_hash"),
         nothing="not used yet",
+    ),
+    Change(
+        "gateway.release",
+        gateway.release_gateway_table,
+        "POST /gateway/tables",
+        needs=RELEASE,
+        command="gateway release",
+        file="FILE",
+        example={"rows": [{"tool": "files__read_text_file", "definition_hash": _HASH, "tier": "READ_ONLY"}]},
+        shows=shown.table_text,
+    ),
+    Read(
+        "gateway.table",
+        gateway.gateway_table,
+        "GET /gateway/table",
+        needs=SEE,
+        command="gateway show",
+        shows=shown.table_text,
+    ),
+    Change(
+        "gateway.approve",
+        gateway.approve_definition,
+        "POST /gateway/definitions",
+        needs=RELEASE,
+        command="gateway approve",
+        example={"tool": "files__write_file", "definition_hash": _HASH, "reason": "only the wording changed"},
+        shows=shown.table_text,
+        may_repeat=True,
+    ),
+    Change(
+        "gateway.record",
+        gateway.record_gateway_call,
+        "POST /gateway/calls",
+        needs=USE,
+        example={
+            "tool": "files__read_text_file",
+            "definition_hash": _HASH,
+            "arguments_hash": _HASH,
+            "result_hash": _HASH,
+            "text": "twelve rooms",
+        },
+    ),
+    Listing(
+        "gateway.calls",
+        gateway.gateway_calls,
+        "GET /gateway/calls",
+        needs=SEE,
+        command="gateway calls",
+        columns=("called_at", "agent", "tool", "threat", "is_withheld", "permit_id"),
+        nothing="no calls",
     ),
 )

@@ -14,4 +14,5 @@ class PermitError(Error):
     form = Code("permit.form", "A text or bytes are not a permit in one of its two forms.")
     use = Code("permit.use", "A permit is for another tool, audience, tenant or other arguments than this call has.")
     expired = Code("permit.expired", "The time in which a permit can be claimed is over.", Blame.ANSWER)
+    gateway_table = Code("gateway.table", "A table of a gateway has rows that nobody could follow.")
     mandate_refused = Code("mandate.refused", "A mandate has limits that nobody could check, or may never be given.")

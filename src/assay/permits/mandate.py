@@ -168,7 +168,7 @@ def _problems(terms: MandateTerms, at: Instant) -> Iterator[str]:
     if len(names) > _MOST_LIMITS or len(set(names)) != len(names):
         yield f"expected at most {_MOST_LIMITS} limits, one for each argument"
     for limit in terms.limits:
-        yield from _limit_problems(limit)
+        yield from limit_problems(limit)
     if terms.budget is not None:
         total = number_of(terms.budget.total)
         if total is None or total <= 0:
@@ -177,7 +177,8 @@ def _problems(terms: MandateTerms, at: Instant) -> Iterator[str]:
             yield f"expected a limit for `{terms.budget.argument}`, which the budget sums"
 
 
-def _limit_problems(limit: ArgumentLimit) -> Iterator[str]:
+def limit_problems(limit: ArgumentLimit) -> Iterator[str]:
+    """Everything that is wrong with a limit."""
     ranged = [one for one in (limit.minimum, limit.maximum) if one is not None]
     given = [bool(ranged), limit.one_of is not None, limit.pattern is not None]
     if sum(given) != 1:
@@ -207,11 +208,12 @@ def _argument_reasons(terms: MandateTerms, arguments: dict[str, Any]) -> Iterato
         if name not in arguments:
             if not limit.is_optional:
                 yield f"`{name}` is missing"
-        elif (reason := _outside(limit, arguments[name])) is not None:
+        elif (reason := outside(limit, arguments[name])) is not None:
             yield f"`{name}` {reason}"
 
 
-def _outside(limit: ArgumentLimit, value: object) -> str | None:
+def outside(limit: ArgumentLimit, value: object) -> str | None:
+    """Why a value is not within a limit; None where it is."""
     if limit.one_of is not None:
         is_member = any(type(one) is type(value) and one == value for one in limit.one_of)
         return None if is_member else f"must be one of {', '.join(map(str, limit.one_of))}"

@@ -6,7 +6,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from assay.kernel.digest import Digest
-from assay.kernel.ids import PrincipalId, TenantId, TicketId
+from assay.kernel.ids import KeyId, PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.permits.mandate import MandateId
 from assay.permits.permit import Effect, PermitId
@@ -96,6 +96,47 @@ class EndedMandate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     sequence_number: int
 
 
+class ReleasedGatewayTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`text` is the rows as canonical JSON; the signature is by the node's review key, over their hash."""
+
+    version: int
+    text: str
+    key_id: KeyId
+    signature: str
+    by: PrincipalId
+    released_at: Instant
+    sequence_number: int
+
+
+class ApprovedDefinition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Another definition of a tool that may be called; it holds until the next table."""
+
+    tool: str
+    definition_hash: Digest
+    by: PrincipalId
+    reason: str
+    approved_at: Instant
+    sequence_number: int
+
+
+class GatewayCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A call that went through a gateway; `threat` is the guardians' highest score of its result.
+
+    `is_withheld` is 1 where the agent was not given the result.
+    """
+
+    tool: str
+    agent: PrincipalId
+    definition_hash: Digest
+    arguments_hash: Digest
+    result_hash: Digest
+    permit_id: PermitId | None
+    threat: str
+    is_withheld: int
+    called_at: Instant
+    sequence_number: int
+
+
 class PermitStore(Protocol):
     """Rows about permits, compared with their entries; the ledger's own index says which there must be."""
 
@@ -151,6 +192,20 @@ class PermitStore(Protocol):
 
     def mandate_logged(self, tenant_id: TenantId, mandate_id: MandateId) -> Mapping[str, int]:
         """Return by kind the number of the newest entry about a mandate by the ledger's own index."""
+        ...
+
+    def gateway_table(self, tenant_id: TenantId) -> ReleasedGatewayTable | None:
+        """Return the table that was released last."""
+        ...
+
+    def definitions(self, tenant_id: TenantId, *, after: int) -> tuple[ApprovedDefinition, ...]:
+        """Return the definitions approved after an entry, in order."""
+        ...
+
+    def gateway_calls(
+        self, tenant_id: TenantId, *, before: int, limit: int, agent: PrincipalId | None = None
+    ) -> tuple[GatewayCall, ...]:
+        """Return calls, newest first."""
         ...
 
     def bundles_of(self, tenant_id: TenantId, agent: PrincipalId, *, since: Instant) -> Iterator[ReceivedBundle]:

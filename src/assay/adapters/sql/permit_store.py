@@ -13,10 +13,13 @@ from assay.permits.mandate import MandateId
 from assay.permits.permit import PermitId
 from assay.ports.claims_store import ReceivedBundle
 from assay.ports.permit_store import (
+    ApprovedDefinition,
     ClaimedPermit,
     EndedMandate,
     EndedPermit,
+    GatewayCall,
     IssuedPermit,
+    ReleasedGatewayTable,
     ReportedEffect,
     SignedMandate,
     UsedMandate,
@@ -109,6 +112,21 @@ class SqlPermitStore:
             if rows:
                 found[kind.value] = int(rows[0][0])
         return found
+
+    def gateway_table(self, tenant_id: TenantId) -> ReleasedGatewayTable | None:
+        rest = "WHERE tenant_id = ? ORDER BY version DESC LIMIT 1"
+        return self._rows.one(ReleasedGatewayTable, rest, (tenant_id,))
+
+    def definitions(self, tenant_id: TenantId, *, after: int) -> tuple[ApprovedDefinition, ...]:
+        rest = f"WHERE tenant_id = ? AND sequence_number > ? {_IN_ORDER}"
+        return self._rows.all(ApprovedDefinition, rest, (tenant_id, after))
+
+    def gateway_calls(
+        self, tenant_id: TenantId, *, before: int, limit: int, agent: PrincipalId | None = None
+    ) -> tuple[GatewayCall, ...]:
+        of, given = ("", ()) if agent is None else ("agent = ? AND ", (agent,))
+        rest = f"WHERE {of}tenant_id = ? AND sequence_number < ? {_IN_ORDER} DESC LIMIT ?"
+        return self._rows.all(GatewayCall, rest, (*given, tenant_id, before, limit))
 
     def bundles_of(self, tenant_id: TenantId, agent: PrincipalId, *, since: Instant) -> Iterator[ReceivedBundle]:
         rest = f"WHERE submitted_by = ? AND tenant_id = ? AND received_at > ? {_IN_ORDER}"

@@ -44,10 +44,13 @@ from assay.ports.index_store import IndexPage, IndexSegment
 from assay.ports.model_store import ModelActivation, ModelEvaluation, RegisteredModel
 from assay.ports.peer_store import RecordedAgreement
 from assay.ports.permit_store import (
+    ApprovedDefinition,
     ClaimedPermit,
     EndedMandate,
     EndedPermit,
+    GatewayCall,
     IssuedPermit,
+    ReleasedGatewayTable,
     ReportedEffect,
     SignedMandate,
     UsedMandate,
@@ -203,6 +206,9 @@ TABLES: dict[str, Table] = {
     "mandate": _table_of(SignedMandate, "mandate_id"),
     "mandate_use": _table_of(UsedMandate, "mandate_id", "position"),
     "mandate_end": _table_of(EndedMandate, "mandate_id"),
+    "gateway_table": _table_of(ReleasedGatewayTable, "version"),
+    "gateway_definition": _table_of(ApprovedDefinition, "sequence_number"),
+    "gateway_call": _table_of(GatewayCall, "sequence_number"),
     "desk_act": _table_of(StoredAct, "ticket_id", "sequence_number"),
     "desk_escalation": _table_of(StoredEscalation, "ticket_id", "stage"),
     "desk_lease": _table_of(Lease, "ticket_id", "made_by"),

@@ -16,6 +16,7 @@ class PermitFlowError(FlowError):
     used = Code(
         "permit.used", "A permit was claimed, reported or revoked before: the call must not run again under it."
     )
+    running = Code("permit.running", "A call was claimed and is not reported yet; it may be running, or never end.")
     effect_unknown = Code(
         "permit.effect_unknown", "Nobody knows whether an earlier call took place; a reviewer reconciles it first."
     )

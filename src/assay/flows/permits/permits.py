@@ -478,6 +478,8 @@ def _require_retry(history: _History, state: PermitState) -> None:
         raise PermitFlowError.effect_unknown(
             f"nobody knows whether `{name}` took place: a reviewer reconciles it first"
         )
+    if state is PermitState.CLAIMED:
+        raise PermitFlowError.running(f"the action is running, or its process ended: `{name}` is {state}")
     raise PermitFlowError.used(f"the action was permitted before: `{name}` is {state}")
 
 

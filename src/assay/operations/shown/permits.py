@@ -2,6 +2,7 @@
 
 import msgspec
 
+from assay.flows.permits.gateway import GatewayTableView
 from assay.flows.permits.mandates import MandateAsked, MandatePreview, MandateProposal, MandateView, PreviewedCall
 from assay.flows.permits.permits import PermitView, SignedPermit
 from assay.kernel.instant import render_instant
@@ -146,3 +147,13 @@ def _limit(limit: ArgumentLimit) -> str:
     else:
         what = f"{limit.minimum or 'any'} to {limit.maximum or 'any'}"
     return f"{limit.argument}: {what}{', may be left out' if limit.is_optional else ''}"
+
+
+def table_text(value: GatewayTableView) -> str:
+    approved = {one.tool: one.definition_hash for one in value.approved}
+    lines = [
+        (plain(row.tool), row.tier.value, approved.get(row.tool, row.definition_hash)[:19], plain(row.says))
+        for row in value.rows
+    ]
+    head = f"version {value.version}, released by {value.released_by} at {render_instant(value.released_at)}"
+    return "\n".join([head, columns([("tool", "tier", "definition", "says"), *lines])])

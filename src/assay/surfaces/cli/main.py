@@ -69,6 +69,7 @@ _SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "claims": ("claims:claims", "gate bundles of claims; evidence, approvals, policy, calibration"),
         "permit": ("permit:permit", "permits: issue, claim, report, revoke, list; an approved call runs once"),
         "mandate": ("permit:mandate", "standing approvals: preview, propose, list, show, uses, revoke"),
+        "gateway": ("gateway:gateway", "a gateway in front of MCP servers: learn, release, serve, approve, calls"),
         "service": ("service:service", "services: lint, sign and show codex.json, trust a key, who can"),
         "check": ("check:check", "check a service by rule, and attack it if you wish"),
         "mcp": ("mcp:mcp", "tools for agents (Model Context Protocol), over stdio or HTTP"),

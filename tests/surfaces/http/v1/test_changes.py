@@ -86,6 +86,20 @@ def _signal(whole: Whole, number: int) -> _Sent:
 _CALL = {"tool": "delete_record", "arguments": {"id": 41}, "audience": "ai:surveyor"}
 
 
+_ZERO = "sha256:" + "0" * 64
+
+
+def _row(number: int) -> dict[str, Any]:
+    return {"tool": f"files__{number}", "definition_hash": _ZERO, "tier": "READ_ONLY"}
+
+
+def _definition(whole: Whole, number: int) -> dict[str, Any]:
+    """Another definition of a tool of a table that was just released."""
+    released = whole.post("/api/v1/gateway/tables", {"rows": [_row(number)]}, "omar")
+    assert released.status_code == 201, released.text
+    return {"tool": f"files__{number}", "definition_hash": f"sha256:{number:064d}", "reason": "read it"}
+
+
 def _permit(whole: Whole, number: int) -> str:
     """The id of a permit that can be claimed."""
     issued = whole.post(f"{PREFIX}/permits", {"bundle_hash": _published(whole, number)}, "agent")
@@ -132,6 +146,18 @@ _CHANGES: dict[str, Callable[[Whole, int], _Sent]] = {
     "/permits/{permit_id}/report": _reported,
     "/permits/{permit_id}/revoke": lambda whole, number: _Sent(
         f"/permits/{_permit(whole, number)}/revoke", {"reason": "not needed"}, "agent", {"reason": "another"}
+    ),
+    "/gateway/tables": lambda _whole, number: _Sent(
+        "/gateway/tables", {"rows": [_row(number)]}, "omar", {"rows": [_row(number + 1_000_000)]}
+    ),
+    "/gateway/definitions": lambda whole, number: _Sent(
+        "/gateway/definitions", _definition(whole, number), "omar", {"reason": "another"}
+    ),
+    "/gateway/calls": lambda _whole, number: _Sent(
+        "/gateway/calls",
+        {"tool": f"t{number}", **dict.fromkeys(("definition_hash", "arguments_hash", "result_hash"), _ZERO)},
+        "agent",
+        {"text": "another"},
     ),
     "/mandates": lambda whole, number: _Sent("/mandates", whole.terms(number), "agent", {"count": 6}),
     "/mandates/{mandate_id}/revoke": lambda whole, number: _Sent(

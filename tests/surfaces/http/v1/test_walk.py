@@ -239,6 +239,20 @@ def _walk_mandates(walk: Walk) -> None:
     post("/mandates/{mandate_id}/revoke", {"reason": "not needed"}, "walker", f"/mandates/{name}/revoke")
 
 
+def _walk_gateway(walk: Walk) -> None:
+    """A table, a changed definition that is approved, a call, by an operator and an agent."""
+    first, second = "sha256:" + "1" * 64, "sha256:" + "2" * 64
+    row = {"tool": "files__read", "definition_hash": first, "tier": "READ_ONLY", "says": "read {path}"}
+    walk.post("/gateway/tables", {"rows": [row]}, "omar")
+    walk.get("/gateway/table", "walker")
+    walk.post(
+        "/gateway/definitions", {"tool": row["tool"], "definition_hash": second, "reason": "only the wording"}, "omar"
+    )
+    call = {"tool": row["tool"], "definition_hash": second, "arguments_hash": first, "result_hash": second}
+    assert walk.post("/gateway/calls", {**call, "text": "twelve rooms"}, "walker")["is_withheld"] is False
+    walk.get("/gateway/calls", "walker")
+
+
 def _walk_desk(walk: Walk) -> None:
     """One ticket, worked on by one person until they take their answer back."""
     ticket = walk.whole.desk.ticket(eligible_roles=("reviewer",), about=f"desk:{_NUMBER}")
@@ -459,6 +473,7 @@ def test_every_route_is_walked_and_its_answer_is_the_example_in_the_description(
         _walk_claims,
         _walk_permits,
         _walk_mandates,
+        _walk_gateway,
         _walk_desk,
         _walk_answers,
         _walk_rules,
