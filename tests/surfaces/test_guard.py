@@ -11,6 +11,8 @@ import pytest
 
 import assay
 from assay.surfaces.guard import GuardError
+from tests.postgres_cluster import PostgresCluster
+from tests.scale import LONG
 from tests.surfaces.guarded_house import House, open_house
 from tests.waiting import until
 
@@ -161,6 +163,24 @@ def test_a_killed_call_has_its_effect_at_most_once_and_unknown_ones_reach_people
     house: House, tmp_path: Path, at: str
 ) -> None:
     """SIGKILL at every step; another process makes the same call of the same run."""
+    _kill_and_go_on(house, tmp_path, at)
+
+
+@pytest.fixture(scope="module")
+def house_on_postgres(tmp_path_factory: pytest.TempPathFactory, postgres_cluster: PostgresCluster) -> Iterator[House]:
+    with open_house(tmp_path_factory.mktemp("guard_postgres"), cluster=postgres_cluster) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("at", _STEPS if LONG else _STEPS[1::2])
+def test_a_killed_call_on_postgresql_has_its_effect_at_most_once(
+    house_on_postgres: House, tmp_path: Path, at: str
+) -> None:
+    """After every step in the short form, and before them in the long one."""
+    _kill_and_go_on(house_on_postgres, tmp_path, at)
+
+
+def _kill_and_go_on(house: House, tmp_path: Path, at: str) -> None:
     file = tmp_path / "effects"
     run = f"killed {at}"
     house.child(run, file, at)
