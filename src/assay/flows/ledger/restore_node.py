@@ -33,9 +33,9 @@ ADDED_IN: Mapping[str, int] = {
     "mandate": 21,
     "mandate_use": 21,
     "mandate_end": 21,
-    "gateway_table": 24,
-    "gateway_definition": 24,
-    "gateway_call": 24,
+    "gateway_table": 25,
+    "gateway_definition": 25,
+    "gateway_call": 25,
 }
 
 
