@@ -65,6 +65,7 @@ ROOMS = (
         commands=("ledger", "verify", "report"),
         routes=(
             "/log",
+            "/api/v1/activity",
             "/api/v1/entries",
             "/api/v1/tenants",
             "/api/v1/checkpoints",

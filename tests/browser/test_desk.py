@@ -27,7 +27,7 @@ def test_whoever_gives_another_password_is_told_so_and_nothing_more(page: Page) 
     told = []
     for person in ("user:vera", "user:nobody", "not a name"):
         page.goto("/console/login")
-        page.get_by_label("Person").fill(person)
+        page.get_by_label("Username").fill(person)
         page.get_by_label("Password").fill("something else")
         page.get_by_role("button", name="Sign in").click()
         told.append(page.get_by_role("alert").inner_text())
@@ -38,7 +38,7 @@ def test_whoever_gives_another_password_is_told_so_and_nothing_more(page: Page) 
 def test_signing_in_leads_back_to_the_page_that_was_asked_for(page: Page, scene: Scene) -> None:
     """And to no other place: an address of another site is not one of ours."""
     page.goto(f"/console/review/{scene.ticket.id}")
-    page.get_by_label("Person").fill("user:vera")
+    page.get_by_label("Username").fill("user:vera")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(f"**/console/review/{scene.ticket.id}")
@@ -50,7 +50,7 @@ def test_no_script_reads_the_session(signed_in: SignIn) -> None:
     """The cookie is for the console's own requests alone."""
     page = signed_in("user:otto")
     page.get_by_role("button", name="Sign out").click()
-    page.get_by_label("Person").fill("user:vera")
+    page.get_by_label("Username").fill("user:vera")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/console/")
@@ -76,17 +76,18 @@ def test_a_rejection_needs_a_reason_and_then_is_an_entry(signed_in: SignIn, scen
     page = signed_in("user:vera")
     page.goto("/console/review")
     page.get_by_role("link", name="Publish the figures of May").click()
+    page.get_by_text("Your signature covers this text").click()
     expect(page.get_by_text(ticket.shown_hash)).to_be_visible()
     page.get_by_label("reject").check()
-    page.get_by_role("button", name="Answer and sign").click()
+    page.get_by_role("button", name="Sign", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("review.reason_missing")
     assert scene.head() == before + 1  # the session alone
     page.get_by_label("Reason", exact=True).fill("two of the sources <b>contradict</b> each other")
-    page.get_by_role("button", name="Answer and sign").click()
-    expect(page.locator("main").get_by_role("status").first).to_contain_text("On record")
+    page.get_by_role("button", name="Sign", exact=True).click()
+    expect(page.locator("main").get_by_role("status").first).to_contain_text("Recorded")
     timeline = page.locator("#timeline")
     expect(timeline).to_contain_text("two of the sources <b>contradict</b> each other")
-    expect(timeline.get_by_text("SIGNATURE HOLDS")).to_be_visible()
+    expect(timeline.get_by_text("SIGNATURE VALID")).to_be_visible()
     assert timeline.get_by_role("link").all_inner_texts() == [
         f"entry {number}" for number in (before, before + 2, before + 3)
     ]
@@ -102,12 +103,12 @@ def test_a_held_verdict_is_attested_and_followed_to_its_proof(signed_in: SignIn,
     page = signed_in("user:vera")
     page.goto("/console/decisions")
     page.get_by_role("link", name="dust-limit").click()
-    expect(page.get_by_text("not told while held")).to_be_visible()
+    expect(page.get_by_text("Hidden until attested")).to_be_visible()
     page.get_by_role("link", name="Attest or decline").click()
     page.get_by_label("attest", exact=True).check()
     page.get_by_label("Reason", exact=True).fill("read the filter's own log")
-    page.get_by_role("button", name="Answer and sign").click()
-    expect(page.locator("main").get_by_role("status").first).to_contain_text("On record")
+    page.get_by_role("button", name="Sign", exact=True).click()
+    expect(page.locator("main").get_by_role("status").first).to_contain_text("Recorded")
     scene.checkpoint()
     page.goto("/console/decisions?rule=dust-limit")
     page.get_by_role("link", name="dust-limit").click()
@@ -117,7 +118,7 @@ def test_a_held_verdict_is_attested_and_followed_to_its_proof(signed_in: SignIn,
         page.get_by_role("link", name="Download the proof").click()
     page.get_by_role("link", name="Verify a proof").click()
     page.get_by_label("choose the file").set_input_files(download.value.path())
-    expect(page.locator("#outcome")).to_have_text("HOLDS")
+    expect(page.locator("#outcome")).to_have_text("VALID")
     page.get_by_text("The entry that is proven").click()
     expect(page.locator("#proven pre")).to_contain_text('"verdict": "FLAG"')
     assert _faults(page) == []
@@ -136,13 +137,13 @@ def test_a_root_cause_is_concluded_in_words(signed_in: SignIn, scene: Scene) -> 
     """The category is the choice, and the words are what the reviewer answers for."""
     page = signed_in("user:vera")
     page.goto("/console/review?kind=root_cause")
-    page.get_by_role("link", name="root cause of").click()
+    page.get_by_role("link", name="keep failing").click()
     expect(page.locator("#gist dd").filter(has_text="MAR-YK-007")).to_be_visible()
-    expect(page.locator("#gist")).to_contain_text("tally consecutive failures")
+    expect(page.locator("#gist")).to_contain_text("1 success, 3 failure of 4")
     page.get_by_label("application failure").check()
     page.get_by_label("What went wrong").fill("the tide table of another port was used")
-    page.get_by_role("button", name="Answer and sign").click()
-    expect(page.locator("main").get_by_role("status").first).to_contain_text("On record")
+    page.get_by_role("button", name="Sign", exact=True).click()
+    expect(page.locator("main").get_by_role("status").first).to_contain_text("Recorded")
     rows = scene.tools.database.read(lambda unit: unit.delivery.items(TENANT, open_only=True))
     assert rows == ()
 
@@ -163,15 +164,15 @@ def test_the_desk_needs_no_mouse(signed_in: SignIn, scene: Scene) -> None:
     page.keyboard.press("Space")
     _tab_to(page, "")
     page.keyboard.type("read it, and agree")
-    _tab_to(page, "Answer and sign")
+    _tab_to(page, "Sign")
     page.keyboard.press("Enter")
-    expect(page.locator("main").get_by_role("status").first).to_contain_text("On record")
+    expect(page.locator("main").get_by_role("status").first).to_contain_text("Recorded")
 
 
 def test_single_keys_lead_to_a_ticket_and_its_choice_and_rest_while_somebody_writes(
     signed_in: SignIn, scene: Scene
 ) -> None:
-    """They never record anything, leave the browser its own combinations, and can be turned off for good."""
+    """A digit records nothing; combinations are the browser's; all of them can be turned off for good."""
     scene.ask("Reached by one key")
     page = signed_in("user:vera")
     page.goto("/console/review?text=one+key")
@@ -190,11 +191,36 @@ def test_single_keys_lead_to_a_ticket_and_its_choice_and_rest_while_somebody_wri
     page.keyboard.press("Alt+1")
     expect(page.locator("input[name=choice]").nth(0)).not_to_be_checked()
     page.keyboard.press("?")
-    page.get_by_label("Keys are on").uncheck()
+    page.get_by_label("Enabled").uncheck()
     page.reload()
     page.keyboard.press("1")
     expect(page.locator("input[name=choice]").nth(0)).not_to_be_checked()
     assert scene.head() == entries
+
+
+def test_ten_tickets_are_cleared_by_two_keys_each(signed_in: SignIn, scene: Scene) -> None:
+    """A digit and Enter sign and go on within the filter; Ctrl+Enter does so while a reason is written."""
+    asked = [scene.ask(f"Clear {n}", about=f"clear:{n}") for n in range(10)]
+    page = signed_in("user:vera")
+    page.goto("/console/review?about=clear:")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    for ticket in asked:
+        page.wait_for_url(f"**/review/{ticket.id}")
+        if ticket is asked[3]:
+            page.keyboard.press("2")
+            page.keyboard.press("r")
+            page.keyboard.type("the sources differ")
+            page.keyboard.press("Control+Enter")
+        else:
+            page.keyboard.press("1")
+            page.keyboard.press("Enter")
+        if ticket is asked[0]:
+            expect(page.locator("#flash")).to_contain_text("Recorded: previous ticket. Press u to undo it.")
+    page.wait_for_url("**/console/review?mine=yes")
+    found = scene.tools.database.read(lambda unit: [unit.review.answers(TENANT, one.id) for one in asked])
+    assert [one.choice for (one,) in found] == ["approve"] * 3 + ["reject"] + ["approve"] * 6
+    assert _faults(page) == []
 
 
 def _tab_to(page: Page, words: str) -> None:
@@ -224,13 +250,13 @@ def test_filters_show_what_they_say(signed_in: SignIn, scene: Scene) -> None:
     scene.ask("About the lighthouse")
     page = signed_in("user:vera")
     page.goto("/console/review")
-    page.get_by_label("Words").fill("lighthouse")
+    page.get_by_label("Search", exact=True).fill("lighthouse")
     expect(page.locator("#rows tbody tr")).to_have_count(1)
     assert "text=lighthouse" in page.url
     page.goto("/console/review?kind=deferral")
     expect(page.locator("#rows tbody tr")).to_have_count(1)
     page.goto("/console/review?kind=penalty")
-    expect(page.get_by_text("No ticket is like that.")).to_be_visible()
+    expect(page.get_by_text("No tickets match.")).to_be_visible()
 
 
 def test_whoever_only_answers_sees_what_is_asked_of_them(signed_in: SignIn, scene: Scene) -> None:
@@ -239,6 +265,12 @@ def test_whoever_only_answers_sees_what_is_asked_of_them(signed_in: SignIn, scen
     assert page.get_by_role("navigation").get_by_role("link").all_inner_texts() == [
         "Overview",
         "Review desk",
+        "Answers",
+        "Claims",
+        "Permits and mandates",
+        "Truth",
+        "Services",
+        "Access",
         "Verify a proof",
     ]
     page.goto("/console/review")
@@ -263,13 +295,13 @@ def test_many_are_answered_after_a_dry_run_with_the_keyboard_alone(signed_in: Si
     kept, *others = (scene.ask(f"Publish the figures of June {n}", about=f"june:{n}") for n in range(3))
     page = signed_in("user:vera")
     page.goto("/console/desk/bulk?kind=approval")
-    page.get_by_label("Only tickets about what begins with").fill("june:")
+    page.get_by_label("Subject starts with").fill("june:")
     page.get_by_role("button", name="Dry run").press("Enter")
-    expect(page.get_by_role("heading", name="What it would do")).to_be_visible()
+    expect(page.get_by_role("heading", name="Result if signed")).to_be_visible()
     page.get_by_label(kept.title).press("Space")
     expect(page.get_by_label(kept.title)).not_to_be_checked()
     assert _violations(page) == []
-    page.get_by_role("button", name="Answer those that are ticked, and sign").press("Enter")
+    page.get_by_role("button", name="Sign selected").press("Enter")
     expect(page.locator("main").get_by_role("status").first).to_contain_text("2 answered, 0 refused")
     vera = scene.tools.database.read(lambda unit: unit.identity.find_principal(TENANT, PrincipalId("user:vera")))
     assert vera is not None
@@ -283,19 +315,19 @@ def test_a_filter_is_saved_shared_and_used_and_a_ticket_is_given_to_somebody(sig
     ticket = scene.ask("Publish the figures of July", about="july:1")
     page = signed_in("user:vera")
     page.goto("/console/review?about=july:&kind=approval")
-    page.get_by_text("Saved views").click()
+    page.get_by_text("Saved views", exact=True).click()
     page.get_by_label("Name").fill("July")
-    page.get_by_label("For everybody at the desk").check()
-    page.get_by_role("button", name="Save this filter").click()
+    page.get_by_label("Shared with all reviewers").check()
+    page.get_by_role("button", name="Save view").click()
     page.wait_for_url("**/console/review?view=July")
-    expect(page.locator("#rows").get_by_role("link")).to_have_text([ticket.title])
+    expect(page.locator("#rows tbody").get_by_role("link")).to_have_text([ticket.title])
     assert _violations(page) == []
     page.get_by_role("link", name=ticket.title).click()
-    page.get_by_role("button", name="I work on it").click()
-    expect(page.get_by_role("button", name="Give it back")).to_be_visible()
-    page.get_by_label("Person").fill("user:rita")
+    page.get_by_role("button", name="Claim").click()
+    expect(page.get_by_role("button", name="Release")).to_be_visible()
+    page.get_by_role("textbox", name="Person").fill("user:rita")
     page.get_by_role("button", name="Assign").click()
-    expect(page.locator("dl.facts")).to_contain_text("user:rita")
+    expect(page.locator("dl.facts").last).to_contain_text("user:rita")
     assert _violations(page) == []
     assert _faults(page) == []
 
@@ -313,14 +345,14 @@ def test_the_next_ticket_is_one_key_away_and_stays_within_the_filter(signed_in: 
     expect(page.locator("#rows [role=status]")).to_have_text("3 tickets")
     page.get_by_role("link", name=first.title).click()
     page.get_by_label("approve").check()
-    page.get_by_role("button", name="Answer and sign").click()
-    page.get_by_role("link", name="Go on with the next").click()
+    page.get_by_role("button", name="Sign", exact=True).click()
+    page.get_by_role("link", name="Next ticket").last.click()
     page.wait_for_url(f"**/review/{second.id}")
     page.keyboard.press("n")
     page.wait_for_url(f"**/review/{third.id}")
     page.keyboard.press("n")
     page.wait_for_url(f"**/review/{second.id}")
-    page.keyboard.press("u")
+    page.keyboard.press("b")
     page.wait_for_url("**/review?about=august*")
     expect(page.locator("#rows [role=status]")).to_have_text("2 tickets")
     page.goto("/console/")
@@ -340,10 +372,10 @@ def test_what_waits_for_somebody_is_without_what_they_have_answered(signed_in: S
     expect(page.locator("#how-decided")).to_contain_text("2 people must choose the same; one rejection is enough.")
     expect(page.locator("#how-decided")).to_contain_text(re.compile(r"by \d{4}-\d\d-\d\d [\d:]{8} UTC it is denied"))
     page.get_by_label("approve").check()
-    page.get_by_role("button", name="Answer and sign").click()
+    page.get_by_role("button", name="Sign", exact=True).click()
     expect(page.get_by_text("You answered; 2 must agree.")).to_be_visible()
     page.goto("/console/review?mine=yes&about=september:")
-    expect(page.get_by_text("No ticket is like that.")).to_be_visible()
+    expect(page.get_by_text("No tickets match.")).to_be_visible()
     page.goto("/console/review?about=september:")
     expect(page.locator("#rows tbody tr")).to_have_count(1)
 
@@ -359,7 +391,7 @@ def test_each_choice_says_what_follows_and_what_was_written_is_kept(signed_in: S
     expect(override).to_have_accessible_description("You set the status yourself, where the contract lets you.")
     override.check()
     status.select_option("INCONCLUSIVE")
-    page.get_by_role("button", name="Answer and sign").click()
+    page.get_by_role("button", name="Sign", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("review.reason_missing")
     expect(status).to_have_value("INCONCLUSIVE")
     expect(override).to_be_checked()
@@ -378,19 +410,19 @@ def test_what_was_written_outlives_a_session_that_ended(signed_in: SignIn, scene
         page.get_by_label("reject").check()
         page.get_by_label("Reason", exact=True).fill("an hour of thought")
         page.context.clear_cookies()
-        page.get_by_role("button", name="Answer and sign").click()
-        page.get_by_label("Person").fill(person)
+        page.get_by_role("button", name="Sign", exact=True).click()
+        page.get_by_label("Username").fill(person)
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Sign in").click()
         page.wait_for_url(f"**/console/review/{ticket.id}")
         expect(page.get_by_label("Reason", exact=True)).to_have_value(words)
         expect(page.get_by_label("reject")).to_be_checked(checked=bool(words))
-        for leave in (page.reload, page.get_by_role("button", name="I work on it").click, lambda: _away(page)):
+        for leave in (page.reload, page.get_by_role("button", name="Claim").click, lambda: _away(page)):
             leave()
             expect(page.get_by_label("Reason", exact=True)).to_have_value(words)
-            expect(page.get_by_role("button", name="Answer and sign")).to_be_visible()
-        page.get_by_role("button", name="Give it back").click()
-        expect(page.get_by_role("button", name="I work on it")).to_be_visible()
+            expect(page.get_by_role("button", name="Sign", exact=True)).to_be_visible()
+        page.get_by_role("button", name="Release").click()
+        expect(page.get_by_role("button", name="Claim")).to_be_visible()
     assert _faults(page) == []
 
 
@@ -398,7 +430,7 @@ def _away(page: Page) -> None:
     """Up to the queue by a key, and back."""
     here = page.url
     page.locator("#content").focus()
-    page.keyboard.press("u")
+    page.keyboard.press("b")
     page.wait_for_url("**/console/review")
     page.goto(here)
 

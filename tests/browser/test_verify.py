@@ -242,12 +242,12 @@ def test_anybody_verifies_in_the_page_and_a_changed_file_is_refused(page: Page, 
     page.on("request", lambda request: asked.append(request.url))
     _give(page, proof)
     expect(page.locator("#outcome")).to_have_text("NOT TRUSTED")
-    page.get_by_label("Whom you trust").fill(scene.tools.founder)
-    page.get_by_label("Whom you trust").blur()
-    expect(page.locator("#outcome")).to_have_text("HOLDS")
+    page.get_by_label("Trusted keys").fill(scene.tools.founder)
+    page.get_by_label("Trusted keys").blur()
+    expect(page.locator("#outcome")).to_have_text("VALID")
     assert page.locator("#checks tbody tr").count() == 11
     _give(page, proof.replace(b"clear", b"cleer"))
-    expect(page.locator("#outcome")).to_have_text("REFUSED")
+    expect(page.locator("#outcome")).to_have_text("INVALID")
     expect(page.locator("#words")).to_contain_text("proof.entry_hash")
     expect(page.locator("#proven")).to_be_hidden()
     _give(page, b"not a proof <script>pwned()</script>")
@@ -296,7 +296,7 @@ def test_a_browser_that_cannot_check_signatures_says_so(page: Page, proof: bytes
     )
     _give(page, proof)
     expect(page.locator("#words")).to_contain_text("browser.ed25519")
-    expect(page.locator("#outcome")).to_have_text("REFUSED")
+    expect(page.locator("#outcome")).to_have_text("INVALID")
 
 
 def test_a_bundle_reads_back(proof: bytes) -> None:

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from assay.flows.identity.api_keys import AddedSigningKey, IssuedKey, ListedApiKey
     from assay.flows.identity.principals import AmendedPrincipal, NameErasure, PasswordSet, PrincipalView
     from assay.flows.identity.sessions import LoggedIn, Who
+    from assay.flows.ledger.activity import Activity, ActivityDays
     from assay.flows.ledger.audit_mark import AuditReport
     from assay.flows.ledger.entries import EntryItem, ErasedEntry
     from assay.flows.ledger.proofs import CheckpointItem, EntryProofForm, IndexItem, NewIndexes
@@ -2086,6 +2087,15 @@ class AsyncCalls:
     async def entry(self, sequence: int, *, disclose: bool = False) -> EntryItem:
         """Show one entry; its hash is the ETag, and it never changes."""
         result: EntryItem = await self._perform("entry.show", drop_absent(sequence=sequence, disclose=disclose))
+        return result
+
+    def activity(self, *, limit: int = 100, group: str | None = None) -> AsyncIterator[Activity]:
+        """List the latest decisions of the node as sentences, the newest first."""
+        return self._walk("activity.list", drop_absent(limit=limit, group=group))
+
+    async def count_activity(self, *, days: int = 14) -> ActivityDays:
+        """Count the decisions of the last days by group: verdicts, truth, claims, answers, people and changes."""
+        result: ActivityDays = await self._perform("activity.days", drop_absent(days=days))
         return result
 
     async def entry_text(self, sequence: int) -> bytes:

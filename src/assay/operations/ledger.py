@@ -1,7 +1,8 @@
 """Operations of the ledger: entries, checkpoints, proofs, searches and indexes."""
 
 from assay.flows import tenants
-from assay.flows.ledger import entries, proofs, report, verify
+from assay.flows.ledger import activity, entries, proofs, report, verify
+from assay.flows.request import SEE_ALL
 from assay.identity.principal import BuiltInRole
 from assay.operations.kinds import Bulk, Change, Listing, Operation, Read, needs
 from assay.operations.shown import ledger as shown
@@ -11,6 +12,7 @@ READ = needs("log:read", BuiltInRole.AUDITOR, BuiltInRole.OPERATOR)
 READ_TREE = needs("log:read")
 WRITE = needs("log:write", BuiltInRole.OPERATOR)
 ERASE = needs("log:write", BuiltInRole.OPERATOR, session=True)
+FOLLOW = needs("events:read", *SEE_ALL)
 _LINE = ("sequence_number", "timestamp", "kind", "body")
 _SIGN_FIRST = {"proof.no_checkpoint": ("checkpoint.sign",)}
 
@@ -34,6 +36,15 @@ OPERATIONS: tuple[Operation, ...] = (
         is_immutable=lambda entry: not entry.disclosed,
         shows=shown.entry_text,
     ),
+    Listing(
+        "activity.list",
+        activity.activity,
+        "GET /activity",
+        needs=FOLLOW,
+        command="ledger activity",
+        columns=("timestamp", "text", "sequence_number"),
+    ),
+    Read("activity.days", activity.count_activity, "GET /activity/days", needs=FOLLOW, command="ledger activity-days"),
     Read("entry.text", entries.entry_text, "GET /entries/{sequence}/text", needs=READ, command="ledger text"),
     Change(
         "note.append",

@@ -114,8 +114,8 @@ class LedgerStore(Protocol):
         """At most `limit` stored entries of a range, of one kind or all, by number up or down; read by an index."""
         ...
 
-    def count(self, tenant_id: TenantId, *, first: int, last: int) -> int:
-        """How many of these entries are there; fewer than their numbers say is a gap."""
+    def count(self, tenant_id: TenantId, *, first: int, last: int, kind: str | None = None) -> int:
+        """How many of these entries are there, of one kind or all; fewer than their numbers say is a gap."""
         ...
 
     def find_latest(self, tenant_id: TenantId, kind: EntryKind) -> int | None:

@@ -14,7 +14,7 @@ from assay.surfaces.console.times import ago, moment
 _AT = Instant(datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC))
 
 
-def _ticket(kind: TicketKind = TicketKind.APPROVAL, **changes: object) -> Ticket:
+def ticket_of(kind: TicketKind = TicketKind.APPROVAL, **changes: object) -> Ticket:
     fields: dict[str, object] = {
         "kind": kind,
         "title": "delete",
@@ -35,20 +35,20 @@ def test_every_choice_of_every_kind_says_what_follows(kind: TicketKind) -> None:
 
 
 def test_how_answers_become_a_decision_is_told_as_it_will_be_counted() -> None:
-    assert who_decides(_ticket()) == "One person decides."
-    assert who_decides(_ticket(quorum=2)) == "2 people must choose the same; one rejection is enough."
-    assert who_decides(_ticket(TicketKind.ROOT_CAUSE, quorum=2)) == "2 people must choose the same."
-    assert who_decides(_ticket(TicketKind.VALIDATION)).startswith("Votes are weighed")
+    assert who_decides(ticket_of()) == "One person decides."
+    assert who_decides(ticket_of(quorum=2)) == "2 people must choose the same; one rejection is enough."
+    assert who_decides(ticket_of(TicketKind.ROOT_CAUSE, quorum=2)) == "2 people must choose the same."
+    assert who_decides(ticket_of(TicketKind.VALIDATION)).startswith("Votes are weighted")
 
 
 def test_silence_is_told_with_its_hour_and_zone() -> None:
     due = Instant(_AT + timedelta(days=2))
-    assert silence_words(_ticket()) == "It waits until somebody decides."
-    assert silence_words(_ticket(due_at=due)) == "Without a decision by 2026-03-03 12:00:00 UTC it is denied."
-    stays = _ticket(TicketKind.RESTORE, due_at=due)
+    assert silence_words(ticket_of()) == "It waits until somebody decides."
+    assert silence_words(ticket_of(due_at=due)) == "Without a decision by 2026-03-03 12:00:00 UTC it is denied."
+    stays = ticket_of(TicketKind.RESTORE, due_at=due)
     assert silence_words(stays) == "It is due 2026-03-03 12:00:00 UTC, and stays open after that."
     fixed = {"on_expiry": OnExpiry.DEFAULT_CHOICE, "default_choice": "ratify", "due_at": due}
-    assert silence_words(_ticket(TicketKind.VALIDATION, **fixed)).endswith("it is settled as ratify.")
+    assert silence_words(ticket_of(TicketKind.VALIDATION, **fixed)).endswith("it is settled as ratify.")
 
 
 @pytest.mark.parametrize(

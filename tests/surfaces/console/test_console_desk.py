@@ -174,7 +174,7 @@ def test_the_desk_is_read_page_by_page_and_a_filter_goes_along(rita: Person) -> 
     assert ("51 tickets, 1 on this page" in second, ">More<" in second) == (True, False)
     listed = [re.findall(r'href="/console/review/(tkt_[a-z2-7]+)"', page) for page in (first, second)]
     assert sorted([*listed[0], *listed[1]]) == sorted(one.id for one in tickets)
-    [back] = re.findall(r'href="/console(/review[?][^"]*)">The first<', second)
+    [back] = re.findall(r'href="/console(/review[?][^"]*)">First page<', second)
     assert re.findall(r'href="/console/review/(tkt_[a-z2-7]+)"', rita.get(html.unescape(back)).text) == listed[0]
     assert rita.get(f"/review?after={'tkt_' + 'a' * 26}").status_code == 404
     assert rita.get("/review?after=somewhere").status_code == 422

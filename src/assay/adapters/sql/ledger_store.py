@@ -134,10 +134,11 @@ class SqlLedgerStore:
         )
         return [_entry(row) for row in rows]
 
-    def count(self, tenant_id: TenantId, *, first: int, last: int) -> int:
+    def count(self, tenant_id: TenantId, *, first: int, last: int, kind: str | None = None) -> int:
+        of_kind, parameters = ("", ()) if kind is None else (" AND kind = ?", (kind,))
         rows = self._session.query(
-            "SELECT COUNT(*) FROM ledger WHERE tenant_id = ? AND sequence_number BETWEEN ? AND ?",
-            (tenant_id, first, last),
+            f"SELECT COUNT(*) FROM ledger WHERE tenant_id = ? AND sequence_number BETWEEN ? AND ?{of_kind}",  # noqa: S608 - our constant
+            (tenant_id, first, last, *parameters),
         )
         return int(rows[0][0])
 

@@ -10,16 +10,21 @@ from litestar.handlers import ASGIRouteHandler
 from litestar.types import ControllerRouterHandler, Receive, Scope, Send
 
 from assay.surfaces.console import (
+    access,
+    answers,
     assets,
     bulk,
     claims,
     decisions,
     drafts,
     events,
+    find,
+    knowledge,
     ledger,
     login,
     overview,
     progress,
+    records,
     report,
     review,
     rules,
@@ -28,7 +33,7 @@ from assay.surfaces.console import (
     verify,
     views,
 )
-from assay.surfaces.console.page import answer_fault, guard_headers
+from assay.surfaces.console.page import answer_fault, guard_headers, refuse_unknown
 from assay.surfaces.console.session import PREFIX, admit_visit, provide_visit
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.guard import OPEN
@@ -40,6 +45,23 @@ _ROUTES: tuple[ControllerRouterHandler, ...] = (
     login.start_session,
     login.end_session,
     overview.show_front,
+    overview.show_banner,
+    find.show_found,
+    answers.list_answers,
+    answers.show_answer,
+    answers.report_outcome,
+    answers.show_history,
+    records.list_permits,
+    records.revoke_permit,
+    records.show_mandate,
+    records.revoke_mandate,
+    records.show_learning,
+    records.list_models,
+    access.show_access,
+    access.add_somebody,
+    access.show_somebody,
+    access.change_somebody,
+    knowledge.show_knowledge,
     review.list_tickets,
     review.go_to_next,
     review.show_desk_ticket,
@@ -71,6 +93,7 @@ _ROUTES: tuple[ControllerRouterHandler, ...] = (
     report.download_report,
     verify.show_verify,
     events.stream_changes,
+    refuse_unknown,
 )
 # What the server says of a request; what the API made of it is not handed on.
 _REQUEST = (
@@ -91,7 +114,7 @@ _REQUEST = (
 
 
 def create_console(desk: Desk) -> Litestar:
-    """Every page of the console; routes without a word about roles are for those who may look at everything."""
+    """Every page of the console; each names the operation whose permissions it has."""
     return Litestar(
         route_handlers=[Router("/", route_handlers=list(_ROUTES), guards=[admit_visit])],
         state=State({"desk": desk, "readiness": Readiness(desk.tools)}),

@@ -17,7 +17,7 @@ from assay.review.kind import KIND_RULES, TicketKind
 from assay.review.queue import QueueFilter
 from assay.surfaces.console.errors import ConsoleError
 from assay.surfaces.console.page import render_page
-from assay.surfaces.console.session import SIGNED_IN, Form, GivenVisit, Visit, read_form
+from assay.surfaces.console.session import Form, GivenVisit, Visit, needs, read_form
 from assay.surfaces.http.query import parse_query
 
 # A field for each ticket that stays ticked; its value is the hash of what was shown.
@@ -50,7 +50,7 @@ _CHOICES = tuple(
 )
 
 
-@get("/desk/bulk", opt=SIGNED_IN)
+@get("/desk/bulk", opt=needs("desk.bulk.plan"))
 async def show_bulk(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
     """Which answer, and to which tickets; nothing is looked up yet."""
     wanted = parse_query(BulkQuery, request)
@@ -58,14 +58,14 @@ async def show_bulk(request: Request[Any, Any, Any], visit: GivenVisit) -> Respo
     return _page(visit, Form({"answer": first}))
 
 
-@post("/desk/bulk/plan", opt=SIGNED_IN, status_code=200)
+@post("/desk/bulk/plan", opt=needs("desk.bulk.plan"), status_code=200)
 async def plan_many(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
     """The dry run: every ticket with what it shows, and what the answer would do; nothing is recorded."""
     form = await read_form(request, visit)
     return await _told(visit, form, lambda: _plan(visit, form))
 
 
-@post("/desk/bulk", opt=SIGNED_IN, status_code=200)
+@post("/desk/bulk", opt=needs("desk.bulk.answer"), status_code=200)
 async def answer_many(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
     """The tickets of the dry run that stayed ticked, each by itself and bound to the text that was shown."""
     form = await read_form(request, visit)

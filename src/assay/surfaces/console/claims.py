@@ -13,7 +13,7 @@ from assay.flows.request import Page
 from assay.flows.show_overview import LedgerStanding, show_ledger_standing
 from assay.kernel.ids import parse_principal_id
 from assay.surfaces.console.page import render_page
-from assay.surfaces.console.session import GivenVisit
+from assay.surfaces.console.session import GivenVisit, needs
 from assay.surfaces.http.query import parse_query
 
 _PAGE = 50
@@ -27,7 +27,7 @@ class BundlesQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     cursor: str = ""
 
 
-@get("/claims")
+@get("/claims", opt=needs("claims.list"))
 async def list_bundles(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
     """List bundles, the latest first, a page at a time."""
     wanted = parse_query(BundlesQuery, request)
@@ -44,7 +44,7 @@ async def list_bundles(request: Request[Any, Any, Any], visit: GivenVisit) -> Re
     )
 
 
-@get("/claims/{bundle_hash:str}")
+@get("/claims/{bundle_hash:str}", opt=needs("claims.show"))
 async def show_bundle(visit: GivenVisit, bundle_hash: FromPath[str]) -> Response[bytes]:
     """Show what was claimed, what each gate said, and who is asked."""
 

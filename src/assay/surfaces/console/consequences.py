@@ -1,4 +1,4 @@
-"""What follows from each choice of a ticket, told before anybody chooses; the rooms' flows do it."""
+"""What follows from each choice of a ticket, shown before anybody chooses; the rooms' flows do it."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -38,8 +38,8 @@ CONSEQUENCES: Mapping[TicketKind, Mapping[str, str]] = MappingProxyType(
             "keep_restricted": "It stays restricted to reading.",
         },
         TicketKind.KNOWLEDGE_REVIEW: {
-            "accept": "Your word that the graph is right; it may then be signed and loaded.",
-            "reject": "Your word that it is not.",
+            "accept": "You confirm that the graph is right; it may then be signed and loaded.",
+            "reject": "You state that the graph is wrong.",
         },
         TicketKind.MODEL_ACTIVATION: {
             "activate": "Verdicts are reached with these weights from now on.",
@@ -92,7 +92,7 @@ CONSEQUENCES: Mapping[TicketKind, Mapping[str, str]] = MappingProxyType(
 def who_decides(ticket: Ticket) -> str:
     """How answers become a decision."""
     if ticket.rule.by_room:
-        return "Votes are weighed as the contract says; no number of them decides alone."
+        return "Votes are weighted by the contract; no number of them decides alone."
     one = ticket.quorum == 1
     words = "One person decides" if one else f"{ticket.quorum} people must choose the same"
     return f"{words}; one rejection is enough." if ticket.rule.veto and ticket.rejecting and not one else f"{words}."

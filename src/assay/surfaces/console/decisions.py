@@ -15,7 +15,7 @@ from assay.flows.verdicts.replay_verdict import replay_verdict
 from assay.kernel.bundle import render_bundle
 from assay.surfaces.console.numbers import parse_number
 from assay.surfaces.console.page import render_page
-from assay.surfaces.console.session import READERS, GivenVisit, Visit, read_form
+from assay.surfaces.console.session import GivenVisit, Visit, needs, read_form
 from assay.surfaces.http.query import parse_query
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.replay import Replay
@@ -32,7 +32,7 @@ class DecisionsQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     before: str = ""
 
 
-@get("/decisions")
+@get("/decisions", opt=needs("verdicts.list"))
 async def list_decisions(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
     """The newest first; a held one shows that it is none yet."""
     wanted, desk = parse_query(DecisionsQuery, request), visit.desk
@@ -53,13 +53,13 @@ async def list_decisions(request: Request[Any, Any, Any], visit: GivenVisit) -> 
     )
 
 
-@get("/decisions/{number:str}")
+@get("/decisions/{number:str}", opt=needs("verdict.show"))
 async def show_decision(visit: GivenVisit, number: FromPath[str]) -> Response[bytes]:
     """The record that an entry is about, rule by rule, in the words of the rule."""
     return await _decision_page(visit, parse_number(number))
 
 
-@post("/decisions/{number:str}/replay", status_code=200)
+@post("/decisions/{number:str}/replay", opt=needs("verdicts.replay"), status_code=200)
 async def replay_decision(request: Request[Any, Any, Any], visit: GivenVisit, number: FromPath[str]) -> Response[bytes]:
     """Reach the verdict again from what is stored, with the node's own model; nothing is recorded."""
     await read_form(request, visit)
@@ -68,7 +68,7 @@ async def replay_decision(request: Request[Any, Any, Any], visit: GivenVisit, nu
     return await _decision_page(visit, wanted, replay=replay)
 
 
-@get("/proofs/{number:str}", opt=READERS)
+@get("/proofs/{number:str}", opt=needs("entry.prove"))
 async def download_proof(visit: GivenVisit, number: FromPath[str]) -> Response[bytes]:
     """The file that proves one entry to whoever has nothing but a key they trust."""
     desk, wanted = visit.desk, parse_number(number)

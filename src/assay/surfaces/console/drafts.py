@@ -9,10 +9,10 @@ from litestar.response import Response
 from assay.flows.review.keep_draft import DropDraft, KeepDraft, KeptDraft
 from assay.kernel.ids import parse_ticket_id
 from assay.surfaces.console.page import see_other
-from assay.surfaces.console.session import SIGNED_IN, Form, GivenVisit, read_form
+from assay.surfaces.console.session import Form, GivenVisit, needs, read_form
 
 
-@post("/review/{ticket_id:str}/draft", opt=SIGNED_IN, status_code=303)
+@post("/review/{ticket_id:str}/draft", opt=needs("draft.keep"), status_code=303)
 async def change_draft(request: Request[Any, Any, Any], visit: GivenVisit, ticket_id: FromPath[str]) -> Response[Any]:
     """Save what is written so far, in place of the draft before; or delete that."""
     form, asked = await read_form(request, visit), parse_ticket_id(ticket_id)

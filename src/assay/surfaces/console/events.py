@@ -7,11 +7,11 @@ from litestar import Request, get
 
 from assay.operations.node import EVENTS_FOLLOW
 from assay.ports.events import OutboxEvent
-from assay.surfaces.console.session import GivenVisit
+from assay.surfaces.console.session import GivenVisit, needs
 from assay.surfaces.http.event_stream import PatientStream, Reader, follow, last_event_id
 
 
-@get("/events")
+@get("/events", opt=needs("events.follow"))
 async def stream_changes(request: Request[Any, Any, Any], visit: GivenVisit) -> PatientStream:
     """Names and places alone; what is behind them is on the pages, for whoever may open those."""
     fanout = visit.desk.fanout

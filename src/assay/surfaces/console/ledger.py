@@ -1,4 +1,4 @@
-"""The ledger: its entries, those that a search finds, one as it is hashed, and the checkpoint that vouches for them."""
+"""The ledger: its entries as sentences, a search, and one entry with the exact text that is hashed."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,13 +9,15 @@ from litestar.params import FromPath
 from litestar.response import Response
 from msgspec import Struct
 
+from assay.flows.ledger.activity import Sentence, describe_body
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.ledger.search_entries import SearchAnswer, search_entries
 from assay.flows.ledger.show_entries import ShownEntry, show_entries
 from assay.flows.show_overview import LedgerStanding, show_ledger_standing
 from assay.surfaces.console.numbers import parse_number
 from assay.surfaces.console.page import render_page
-from assay.surfaces.console.session import READERS, GivenVisit, Visit
+from assay.surfaces.console.places import entry_path
+from assay.surfaces.console.session import GivenVisit, Visit, needs
 from assay.surfaces.http.query import parse_query
 
 _PAGE = 50
@@ -29,7 +31,7 @@ class LedgerQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     after: str = ""
 
 
-@get("/ledger", opt=READERS)
+@get("/ledger", opt=needs("entries.list"))
 async def list_entries(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
     """The newest first, by number, so that what is appended meanwhile moves nothing."""
     wanted, desk = parse_query(LedgerQuery, request), visit.desk
@@ -75,7 +77,7 @@ def _page(
     return render_page(
         "ledger.html",
         visit,
-        rows=rows,
+        rows=[(row, _sentence(row)) for row in rows],
         wanted=wanted,
         standing=standing,
         answer=answer,
@@ -95,7 +97,7 @@ def _terms(text: str) -> list[str]:
     return terms
 
 
-@get("/ledger/verification", opt=READERS)
+@get("/ledger/verification", opt=needs("ledger.verify"))
 async def download_verification(visit: GivenVisit) -> Response[bytes]:
     """The report of a full verification, as a file: what was checked, the first bad entry, the last good checkpoint."""
     desk = visit.desk
@@ -107,7 +109,7 @@ async def download_verification(visit: GivenVisit) -> Response[bytes]:
     return Response(msgspec.json.encode(report), media_type="application/json", headers=headers)
 
 
-@get("/ledger/{number:str}", opt=READERS)
+@get("/ledger/{number:str}", opt=needs("entry.show"))
 async def show_entry(visit: GivenVisit, number: FromPath[str]) -> Response[bytes]:
     """An entry with the exact text that its hash is of."""
     desk, wanted = visit.desk, parse_number(number)
@@ -118,4 +120,21 @@ async def show_entry(visit: GivenVisit, number: FromPath[str]) -> Response[bytes
         return found[0], show_ledger_standing(desk.tools, visit.tenant_id)
 
     entry, standing = await desk.run(look)
-    return render_page("entry.html", visit, entry=entry, standing=standing, covered=standing.covered >= wanted)
+    told = _sentence(entry)
+    return render_page(
+        "entry.html",
+        visit,
+        entry=entry,
+        sentence=told.text,
+        path=entry_path(entry.kind, told.about, entry.sequence_number),
+        standing=standing,
+        covered=standing.covered >= wanted,
+    )
+
+
+def _sentence(entry: ShownEntry) -> Sentence:
+    return describe_body(entry.kind, msgspec.json.decode(bytes(entry.body)), rule=_rule(entry))
+
+
+def _rule(entry: ShownEntry) -> str:
+    return str(msgspec.json.decode(entry.text).get("rule_id") or "")

@@ -28,7 +28,7 @@ from assay.surfaces.http.sender import sender_address
 
 _ENTROPY_BYTES = 32
 _FORM_SECONDS = 3600
-_REFUSAL = "No such person of this tenant, or another password."
+_REFUSAL = "Incorrect username or password."
 # Nobody: a name without its form is judged, counted and refused as any other that is unknown.
 
 

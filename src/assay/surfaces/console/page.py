@@ -1,4 +1,4 @@
-"""Pages: a template, who looks at it, and what a browser is told about it.
+"""Pages: a template, its visitor, and the headers of every answer.
 
 template + values -> HTML, every value escaped;   any fault -> a page that says what, with its code
 """
@@ -15,7 +15,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 import structlog
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from litestar import Request, Response
+from litestar import Request, Response, get
 from litestar.exceptions import HTTPException
 from litestar.response import Redirect
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
@@ -23,11 +23,14 @@ from markupsafe import Markup
 
 from assay import __version__
 from assay.flows.errors.identity import NotSignedInError
+from assay.flows.review.ticket_titles import key_title, ticket_title
 from assay.kernel.errors import Error
 from assay.kernel.instant import render_instant
 from assay.operations.problem import problem_of
-from assay.surfaces.console.session import PREFIX, Visit, form_token
+from assay.surfaces.console.places import PLACES, Place, entry_path
+from assay.surfaces.console.session import PERHAPS, PREFIX, UNMET, Visit, form_token
 from assay.surfaces.console.times import ago, moment
+from assay.surfaces.console.titles import ruling_words
 from assay.surfaces.http.errors import HttpError, InternalError, NoRouteError
 
 # Nothing inline, nothing from elsewhere, nothing around us.
@@ -47,6 +50,7 @@ HEADERS = {
 # Controls but tab and line feed, and what has no width or turns the direction of writing.
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _HASH_SHOWN = 12
+_TITLES = {403: "You may not see this", 404: "Not found", 422: "That cannot be done", 503: "Not available now"}
 _log = structlog.get_logger("assay.console")
 
 
@@ -57,9 +61,18 @@ def render_page(name: str, visit: Visit | None, *, status: int = 200, **values: 
         "version": __version__,
         "visit": visit,
         "form_token": "" if visit is None else form_token(visit),
+        "places": () if visit is None else _places(visit),
     }
     text = _environment().get_template(name).render({**shared, **values})
     return Response(text.encode(), status_code=status, media_type="text/html", headers={"cache-control": "no-store"})
+
+
+def _places(visit: Visit) -> list[tuple[str, list[Place]]]:
+    """The navigation of this person: pages that they may see, groups without one left out."""
+    shown = [
+        (name, [one for one in group if one.operation is None or visit.may(one.operation)]) for name, group in PLACES
+    ]
+    return [(name, group) for name, group in shown if group]
 
 
 def see_other(path: str) -> Redirect:
@@ -68,7 +81,7 @@ def see_other(path: str) -> Redirect:
 
 
 def answer_fault(request: Request[Any, Any, Any], exception: Exception) -> Response[Any]:
-    """Whoever is not signed in is asked to; everybody else is told what, in words and with the code."""
+    """Lead to the login without a session; else show what is wrong in words, with its code and the navigation."""
     error = _as_error(request, exception)
     if isinstance(error, NotSignedInError):
         return see_other(f"/login?next={quote(_asked(request), safe='')}")
@@ -76,8 +89,17 @@ def answer_fault(request: Request[Any, Any, Any], exception: Exception) -> Respo
     visit = request.scope.get("user")
     shown = visit if isinstance(visit, Visit) else None
     damage = None if problem.damage is msgspec.UNSET else problem.damage
-    title = problem.title if damage is None else "A stored record was changed"
-    return render_page("fault.html", shown, status=problem.status, title=title, problem=problem, damage=damage)
+    title = _TITLES.get(problem.status, problem.title) if damage is None else "A stored record was changed"
+    unmet = request.scope.get(UNMET, ())
+    return render_page(
+        "fault.html", shown, status=problem.status, title=title, problem=problem, damage=damage, unmet=unmet
+    )
+
+
+@get("/{rest:path}", opt=PERHAPS)
+async def refuse_unknown(request: Request[Any, Any, Any]) -> Response[bytes]:
+    """An address without a page, with the navigation for a signed-in person."""
+    raise NoRouteError(f"the console has no page `{request.scope['path'].rstrip('/')[:80]}`")
 
 
 def guard_headers(app: ASGIApp) -> ASGIApp:
@@ -130,12 +152,16 @@ def _environment() -> Environment:
     made.filters.update(
         ago=ago,
         attribute=_attribute,
+        entry_path=lambda item: entry_path(item.kind, item.about, item.sequence_number),
         instant=_instant,
+        key_title=key_title,
         moment=moment,
         named=_named,
         percent=_percent,
         pretty=_pretty,
+        ruling=ruling_words,
         short=_short,
+        ticket_title=ticket_title,
         words=_words,
     )
     return made

@@ -9,7 +9,7 @@ from msgspec import Struct
 from assay.flows.claims.oversight import MeasureOversight
 from assay.flows.review.show_progress import ListProgress
 from assay.surfaces.console.page import render_page
-from assay.surfaces.console.session import SIGNED_IN, GivenVisit
+from assay.surfaces.console.session import GivenVisit, needs
 from assay.surfaces.http.query import parse_query
 
 _PAGE = 100
@@ -21,7 +21,7 @@ class ProgressQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     after: str = ""
 
 
-@get("/desk/progress", opt=SIGNED_IN)
+@get("/desk/progress", opt=needs("desk.progress"))
 async def list_progress(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
     """A page of reviewers, by name."""
     wanted = parse_query(ProgressQuery, request)

@@ -16,7 +16,7 @@ from assay.kernel.instant import Instant, instant_of, render_instant
 from assay.operations.table import BY_NAME
 from assay.surfaces.console.errors import ConsoleError
 from assay.surfaces.console.page import render_page
-from assay.surfaces.console.session import READERS, GivenVisit, Visit
+from assay.surfaces.console.session import GivenVisit, Visit, needs
 from assay.surfaces.http.query import parse_query
 
 _DAYS = 30
@@ -33,7 +33,7 @@ class ReportQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     form: ReportForm = ReportForm.HTML
 
 
-@get("/report", opt=READERS)
+@get("/report", opt=needs("report.make"))
 async def show_report_form(visit: GivenVisit) -> Response[bytes]:
     """The last thirty days, unless somebody says otherwise."""
     desk = visit.desk
@@ -42,7 +42,7 @@ async def show_report_form(visit: GivenVisit) -> Response[bytes]:
     return render_page("report.html", visit, standing=standing, since=since, forms=list(ReportForm))
 
 
-@get("/report/file", opt=READERS)
+@get("/report/file", opt=needs("report.make"))
 async def download_report(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
     """What was decided, on what, by whom and why, each row with its proof; nothing is signed for it."""
     wanted, desk = parse_query(ReportQuery, request), visit.desk

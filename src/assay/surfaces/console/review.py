@@ -1,4 +1,4 @@
-"""The review desk: what waits, exactly what is asked, and what a person says and does about it."""
+"""The review desk: open tickets, one ticket with its evidence, and how people answer it."""
 
 from typing import Any, NamedTuple
 
@@ -34,17 +34,19 @@ from assay.review.kind import TicketKind
 from assay.review.queue import QueueFilter, QueueState
 from assay.review.sight import STEWARDS, require_steward
 from assay.review.ticket import Ticket
+from assay.surfaces.console.bodies import Body, body_of
 from assay.surfaces.console.consequences import CONSEQUENCES, silence_words, who_decides
 from assay.surfaces.console.desk_rows import OVERRIDES, about_path, answer_body, listed_sub_categories, why_not
 from assay.surfaces.console.drafts import drafted_form
 from assay.surfaces.console.errors import ConsoleError
-from assay.surfaces.console.gist import gist_of
 from assay.surfaces.console.page import render_page, see_other
-from assay.surfaces.console.session import SIGNED_IN, Form, GivenVisit, Visit, read_form
+from assay.surfaces.console.session import PREFIX, Form, GivenVisit, Visit, needs, read_form
 from assay.surfaces.console.views import queue_filter
 from assay.surfaces.http.query import parse_query
 
 _PAGE = 50
+# Where the keyboard goes on after an answer; no form leads elsewhere.
+_NEXT = f"{PREFIX}/desk/next?"
 _WITH_SETTLED = (QueueState.SETTLED, QueueState.ANY)
 
 
@@ -70,7 +72,7 @@ class TicketQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     entry: str = ""
 
 
-@get("/review", opt=SIGNED_IN)
+@get("/review", opt=needs("desk.queue"))
 async def list_tickets(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
     """What concerns this person, a page at a time; what should be looked at first is on top."""
     wanted, desk = parse_query(DeskQuery, request), visit.desk
@@ -108,7 +110,7 @@ async def list_tickets(request: Request[Any, Any, Any], visit: GivenVisit) -> Re
     )
 
 
-@get("/desk/next", opt=SIGNED_IN, status_code=303)
+@get("/desk/next", opt=needs("desk.next"), status_code=303)
 async def go_to_next(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[Any]:
     """The ticket that waits for this person `after` another, among those of a filter; where there is none, the desk."""
     wanted = parse_query(DeskQuery, request)
@@ -117,16 +119,16 @@ async def go_to_next(request: Request[Any, Any, Any], visit: GivenVisit) -> Resp
     return see_other("/review?mine=yes" if found is None else f"/review/{found}")
 
 
-@get("/review/{ticket_id:str}", opt=SIGNED_IN)
+@get("/review/{ticket_id:str}", opt=needs("desk.ticket"))
 async def show_desk_ticket(
     request: Request[Any, Any, Any], visit: GivenVisit, ticket_id: FromPath[str]
 ) -> Response[bytes]:
-    """What is bound by its hash, who may answer and how, and all that happened so far."""
+    """The question with its evidence, how to answer, and everything that happened to it."""
     wanted = parse_query(TicketQuery, request)
     return await _ticket_page(visit, parse_ticket_id(ticket_id), entry=wanted.entry)
 
 
-@post("/review/{ticket_id:str}", opt=SIGNED_IN, status_code=303)
+@post("/review/{ticket_id:str}", opt=needs("ticket.answer"), status_code=303)
 async def answer_ticket(request: Request[Any, Any, Any], visit: GivenVisit, ticket_id: FromPath[str]) -> Response[Any]:
     """Record an answer; whatever is refused is shown beside what was written, and nothing was recorded."""
     form, asked = await read_form(request, visit), parse_ticket_id(ticket_id)
@@ -135,10 +137,13 @@ async def answer_ticket(request: Request[Any, Any, Any], visit: GivenVisit, tick
         receipt = await visit.desk.act(lambda: _answer(visit, ticket, form))
     except Error as error:
         return await _ticket_page(visit, asked, refused=error, written=form)
+    then = form.find("then")
+    if then.startswith(_NEXT):
+        return see_other(then.removeprefix(PREFIX))
     return see_other(f"/review/{asked}?entry={receipt.sequence_number}")
 
 
-@post("/review/{ticket_id:str}/acts", opt=SIGNED_IN, status_code=303)
+@post("/review/{ticket_id:str}/acts", opt=needs("ticket.comment"), status_code=303)
 async def act_on_ticket(request: Request[Any, Any, Any], visit: GivenVisit, ticket_id: FromPath[str]) -> Response[Any]:
     """Claim it for a while, give it back, comment, or undo one's own answer while that does not count."""
     form, asked = await read_form(request, visit), parse_ticket_id(ticket_id)
@@ -205,6 +210,7 @@ class _Seen(NamedTuple):
     desk: DeskTicket
     steps: tuple[TimelineEntry, ...]
     about_path: str | None
+    body: Body
 
 
 async def _look(visit: Visit, ticket_id: TicketId) -> _Seen:
@@ -214,7 +220,7 @@ async def _look(visit: Visit, ticket_id: TicketId) -> _Seen:
         asked = ShowTicket(ticket_id=ticket_id)
         seen: DeskTicket = visit.perform("desk.ticket", asked)
         steps = visit.perform("ticket.timeline", asked).items
-        return _Seen(seen, steps, about_path(visit, seen.review.ticket))
+        return _Seen(seen, steps, about_path(visit, seen.review.ticket), body_of(visit, seen.review.ticket))
 
     return await visit.desk.run(look)
 
@@ -222,7 +228,7 @@ async def _look(visit: Visit, ticket_id: TicketId) -> _Seen:
 async def _ticket_page(
     visit: Visit, ticket_id: TicketId, *, entry: str = "", refused: Error | None = None, written: Form | None = None
 ) -> Response[bytes]:
-    seen, steps, about = await _look(visit, ticket_id)
+    seen, steps, about, body = await _look(visit, ticket_id)
     problem, ticket, me = None if refused is None else problem_of(refused), seen.review.ticket, visit.person.id
     return render_page(
         "ticket.html",
@@ -236,7 +242,7 @@ async def _ticket_page(
         written=written or drafted_form(seen.draft),
         why_not=why_not(visit, ticket),
         about_path=about,
-        gist=gist_of(ticket.shown, ticket.kind),
+        body=body,
         consequences=CONSEQUENCES[ticket.kind],
         who_decides=who_decides(ticket),
         silence=silence_words(ticket),

@@ -5,37 +5,33 @@ from litestar.params import FromPath
 from litestar.response import Response
 
 from assay.delivery.tally import Point
-from assay.flows.delivery.rules import ListRules, RuleLine, ShowRule, rule, rules
-from assay.flows.request import MOST_ITEMS
-from assay.flows.tools import Tools
-from assay.identity.caller import Caller
+from assay.flows.delivery.rules import ListRules, RuleLine, ShowRule
+from assay.flows.request import MOST_ITEMS, Page
 from assay.surfaces.console.page import render_page
-from assay.surfaces.console.session import GivenVisit
+from assay.surfaces.console.session import GivenVisit, Visit, needs
 
 
-@get("/rules")
+@get("/rules", opt=needs("rules.list"))
 async def list_rule_lines(visit: GivenVisit) -> Response[bytes]:
     """Those worth a look first."""
-    desk = visit.desk
-    found = await desk.run(lambda: _every_rule(desk.tools, visit.caller))
+    found = await visit.desk.run(lambda: _every_rule(visit))
     rows = sorted(found, key=lambda one: (one.alert is None and one.item_id is None, one.rule_id))
     return render_page("rules.html", visit, rows=rows)
 
 
-@get("/rules/{rule_id:path}")
+@get("/rules/{rule_id:path}", opt=needs("rule.show"))
 async def show_rule_record(visit: GivenVisit, rule_id: FromPath[str]) -> Response[bytes]:
     """Its text, its versions, who stands by them, and its outcomes over time."""
-    desk = visit.desk
     wanted = ShowRule(rule_id=rule_id.removeprefix("/"))
-    shown = await desk.run(lambda: rule(desk.tools, visit.caller, wanted))
+    shown = await visit.desk.run(lambda: visit.perform("rule.show", wanted))
     return render_page("rule.html", visit, shown=shown, columns=_columns(shown.series))
 
 
-def _every_rule(tools: Tools, caller: Caller) -> list[RuleLine]:
+def _every_rule(visit: Visit) -> list[RuleLine]:
     found: list[RuleLine] = []
     cursor: str | None = None
     while True:
-        page = rules(tools, caller, ListRules(limit=MOST_ITEMS, cursor=cursor))
+        page: Page[RuleLine] = visit.perform("rules.list", ListRules(limit=MOST_ITEMS, cursor=cursor))
         found += page.items
         cursor = page.next
         if cursor is None:

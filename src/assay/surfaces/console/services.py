@@ -9,7 +9,7 @@ from msgspec import Struct
 from assay.flows.registry.show_services import list_services
 from assay.registry.permission import ANKR_32BIT_V1
 from assay.surfaces.console.page import render_page
-from assay.surfaces.console.session import GivenVisit
+from assay.surfaces.console.session import GivenVisit, needs
 from assay.surfaces.http.query import parse_query
 
 
@@ -19,7 +19,7 @@ class ServicesQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     needs: str = ""
 
 
-@get("/services")
+@get("/services", opt=needs("services.list"))
 async def list_known_services(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
     """All of them; with `needs`, those that have every bit asked for."""
     wanted, desk = parse_query(ServicesQuery, request), visit.desk

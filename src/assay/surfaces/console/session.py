@@ -21,10 +21,9 @@ from msgspec.structs import replace
 
 from assay.flows.errors.identity import NotSignedInError
 from assay.flows.identity.authenticate import Authenticated, authenticate, require_session
-from assay.identity.authorise import has_role, require_role
 from assay.identity.browser import csrf_token
 from assay.identity.caller import Caller
-from assay.identity.principal import BuiltInRole, Principal
+from assay.identity.principal import Principal
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.trace import TRACE_BYTES, new_trace
@@ -34,17 +33,23 @@ from assay.surfaces.http.body import BODY_SECONDS
 from assay.surfaces.http.cookies import find_session_cookie
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.errors import HttpError
-from assay.surfaces.http.guard import SEE_ALL
 
 PREFIX = "/console"
 LOGIN_COOKIE = "assay_login"
 TOKEN_FIELD = "form_token"  # noqa: S105 - the name of a field
-# A route's `opt`: pages that need no session, pages for whoever is signed in, and the ledger's own readers.
-# Whatever says nothing is for those who may look at what tells of others.
+# A route's `opt`: pages without a session, pages that greet a visitor with or without one, pages for every signed-in
+# person. Every other page names the operation that it shows, and has its permissions: `needs`.
 ANYBODY = {"open": True}
-SIGNED_IN: dict[str, Any] = {"roles": None}
-READERS = {"roles": (BuiltInRole.AUDITOR, BuiltInRole.OPERATOR)}
+PERHAPS = {"perhaps": True}
+SIGNED_IN: dict[str, Any] = {"operation": None}
+# Requirements that a refused visitor did not meet, for the page that says so.
+UNMET = "assay.unmet"
 _LOGIN_LABEL = b"assay/console/login/v1"
+
+
+def needs(operation: str) -> dict[str, Any]:
+    """A route's `opt`: the page has the permissions of this operation."""
+    return {"operation": BY_NAME[operation].name}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +77,17 @@ class Visit:
     def tenant_id(self) -> TenantId:
         return self.caller.principal.tenant_id
 
+    def may(self, operation: str) -> bool:
+        """Whether this person may perform an operation now: pages show only links that work."""
+        return self.desk.dispatch.may(BY_NAME[operation], self.caller)
+
     @property
     def sees_all(self) -> bool:
-        return has_role(self.person, SEE_ALL)
+        return self.may("activity.list")
 
     @property
     def reads_ledger(self) -> bool:
-        return has_role(self.person, READERS["roles"])
+        return self.may("entries.list")
 
 
 GivenVisit: TypeAlias = NamedDependency[SkipValidation[Visit]]
@@ -106,11 +115,18 @@ async def admit_visit(connection: ASGIConnection[Any, Any, Any, Any], handler: B
         return
     visit = await find_visit(connection)
     if visit is None:
+        if handler.opt.get("perhaps"):
+            return
         raise NotSignedInError("expected a session, got none")
-    roles = handler.opt.get("roles", SEE_ALL)
-    if roles is not None:
-        require_role(visit.person, roles)
+    # Before the permissions are checked: a page that refuses keeps the navigation.
     connection.scope["user"] = visit
+    operation = None if handler.opt.get("perhaps") else handler.opt["operation"]
+    if operation is None:
+        return
+    unmet = tuple(one for one in visit.desk.dispatch.requirements(BY_NAME[operation], visit.caller) if not one.met)
+    if unmet:
+        connection.scope[UNMET] = unmet  # type: ignore[literal-required]  # a key of our own
+        visit.permitted(operation)
 
 
 async def find_visit(connection: ASGIConnection[Any, Any, Any, Any]) -> Visit | None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from assay.flows.truth.states import ShownTruth, map_features, show_history, show_truth
 from assay.surfaces.console.page import render_page
-from assay.surfaces.console.session import GivenVisit, Visit
+from assay.surfaces.console.session import GivenVisit, Visit, needs
 from assay.surfaces.http.query import parse_query
 from assay.truth.status import TruthStatus
 
@@ -30,7 +30,7 @@ class StateQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     key: str
 
 
-@get("/truth")
+@get("/truth", opt=needs("states.map"))
 async def list_truth(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
     """Keys with their latest states; the map above shows the same."""
     wanted = parse_query(TruthQuery, request)
@@ -41,7 +41,7 @@ async def list_truth(request: Request[Any, Any, Any], visit: GivenVisit) -> Resp
     )
 
 
-@get("/truth/map.json")
+@get("/truth/map.json", opt=needs("states.map"))
 async def show_truth_map(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
     """GeoJSON for the map; a state without a place is in the list alone."""
     wanted = parse_query(TruthQuery, request)
@@ -51,7 +51,7 @@ async def show_truth_map(request: Request[Any, Any, Any], visit: GivenVisit) -> 
     return Response(msgspec.json.encode(document), media_type="application/geo+json", headers=headers)
 
 
-@get("/truth/state")
+@get("/truth/state", opt=needs("state.show"))
 async def show_truth_state(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
     """The signed state, what age left of it, and every state before it."""
     wanted, desk = parse_query(StateQuery, request), visit.desk

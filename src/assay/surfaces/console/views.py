@@ -11,10 +11,10 @@ from assay.review.kind import TicketKind
 from assay.review.queue import QueueFilter, QueueState
 from assay.surfaces.console.errors import ConsoleError
 from assay.surfaces.console.page import see_other
-from assay.surfaces.console.session import SIGNED_IN, Form, GivenVisit, read_form
+from assay.surfaces.console.session import Form, GivenVisit, needs, read_form
 
 
-@post("/desk/views", opt=SIGNED_IN, status_code=303)
+@post("/desk/views", opt=needs("view.keep"), status_code=303)
 async def save_view(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[Any]:
     """Save the filter of the page under a name, in place of one's own view of that name."""
     form = await read_form(request, visit)
@@ -24,7 +24,7 @@ async def save_view(request: Request[Any, Any, Any], visit: GivenVisit) -> Respo
     return see_other(f"/review?view={quote(name, safe='')}")
 
 
-@post("/desk/views/forget", opt=SIGNED_IN, status_code=303)
+@post("/desk/views/forget", opt=needs("view.drop"), status_code=303)
 async def forget_view(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[Any]:
     """Delete a saved view of one's own."""
     form = await read_form(request, visit)

@@ -385,6 +385,8 @@ def _walk_node(walk: Walk) -> None:
     post("/services/{service_id}/keys/{key_id}/revoke", {"reason": "stolen"}, "omar", revoke)
     receipt = post("/entries", {"note": {"text": "seen", "who": "Ann"}, "personal": ["/who"]}, "operator")
     get("/entries")
+    get("/activity")
+    get("/activity/days")
     get("/entries/{sequence}", "operator", f"/entries/{receipt['sequence_number']}")
     get("/entries/{sequence}/text", "operator", f"/entries/{receipt['sequence_number']}/text")
     erased = {"reason": "asked for by the person", "pointers": ["/note/who"]}

@@ -1,6 +1,7 @@
-// Single keys for whoever answers many tickets. None of them records anything: an answer is signed by its button alone.
+// Single keys for the review desk: a digit chooses, Enter signs and goes on, Ctrl+Enter does so while writing, u undoes.
 //
-// They rest while somebody writes, leave every combination with Ctrl, Alt or Meta to the browser, and can be turned off.
+// Other keys are ignored while somebody writes; every combination but Ctrl+Enter is left to the browser. They can be
+// turned off.
 
 const REMEMBERED = "assay.keys";
 const PRESSED = new Set(["button", "checkbox", "file", "radio", "reset", "submit"]);
@@ -33,10 +34,39 @@ const choose = (number) => {
   choice.focus();
 };
 
+const LAST = "assay.last";
+const UNDO = "assay.undo";
+
+// Sign the chosen answer and go on with the next ticket of the queue.
+const sign = () => {
+  const form = document.getElementById("answer");
+  const next = document.getElementById("next");
+  if (form === null || form.querySelector("input[name=choice]:checked") === null) return false;
+  if (!form.reportValidity()) return true;
+  form.elements.then.value = next === null ? "" : new URL(next.href).pathname + new URL(next.href).search;
+  sessionStorage.setItem(LAST, location.pathname);
+  form.requestSubmit(document.getElementById("sign"));
+  return true;
+};
+
+// The answer on this page, else the last one that was signed by a key.
+const undo = () => {
+  const button = document.getElementById("undo");
+  const last = sessionStorage.getItem(LAST);
+  if (button !== null) {
+    sessionStorage.removeItem(LAST);
+    button.click();
+  } else if (last !== null && last !== location.pathname) {
+    sessionStorage.setItem(UNDO, last);
+    location.assign(last);
+  }
+};
+
 const acts = new Map([
   ["j", () => step(1)],
   ["k", () => step(-1)],
-  ["u", () => document.querySelector("main .trail a")?.click()],
+  ["b", () => document.querySelector("main .trail a")?.click()],
+  ["u", undo],
   ["n", () => document.getElementById("next")?.click()],
   ["/", () => focusOn("main form.filters input")],
   ["r", () => focusOn("main textarea[name=reason]")],
@@ -45,6 +75,11 @@ const acts = new Map([
 ]);
 
 const hear = (event) => {
+  const isEnter = wanted.checked && event.key === "Enter" && !event.isComposing && event.target instanceof Element;
+  if (isEnter && (event.ctrlKey ? event.target.closest("#answer") : event.target.matches("#answer input[type=radio]"))) {
+    if (sign()) event.preventDefault();
+    return;
+  }
   if (!wanted.checked || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
   if (event.target instanceof Element && isWriting(event.target)) return;
   const act = acts.get(event.key);
@@ -58,4 +93,14 @@ if (panel !== null) {
   wanted.checked = localStorage.getItem(REMEMBERED) !== "off";
   wanted.addEventListener("change", () => localStorage.setItem(REMEMBERED, wanted.checked ? "on" : "off"));
   document.addEventListener("keydown", hear);
+  const last = sessionStorage.getItem(LAST);
+  const flash = document.getElementById("flash");
+  if (sessionStorage.getItem(UNDO) === location.pathname) {
+    sessionStorage.removeItem(UNDO);
+    undo();
+  } else if (flash !== null && last !== null && last !== location.pathname) {
+    const link = Object.assign(document.createElement("a"), { href: last, textContent: "previous ticket" });
+    flash.append("Recorded: ", link, ". Press u to undo it.");
+    flash.hidden = false;
+  }
 }

@@ -35,9 +35,9 @@ const isMerelyUntrusted = (found) => {
 };
 
 const headline = (found) => {
-  if (found.holds) return ["good", "HOLDS", "The entry is as it was recorded, and a key you trust vouches for it."];
+  if (found.holds) return ["good", "VALID", "The entry is as it was recorded, and a key you trust vouches for it."];
   if (isMerelyUntrusted(found)) return ["warn", "NOT TRUSTED", "Nothing was changed, but no key you trust leads to the signer. Put the operator's key above, as you got it another way."];
-  return ["bad", "REFUSED", "This proves nothing: something was changed, forged or damaged."];
+  return ["bad", "INVALID", "This proves nothing: something was changed, forged or damaged."];
 };
 
 const tell = ([tone, word, words], checks, entry, code) => {
@@ -75,7 +75,7 @@ const verify = async () => {
     });
     tell(headline(found), found.checks, found.holds ? found.entry : null, found.code);
   } catch (error) {
-    tell(["bad", "REFUSED", error.message], [], null, error.code ?? "browser.fault");
+    tell(["bad", "INVALID", error.message], [], null, error.code ?? "browser.fault");
   }
 };
 
