@@ -473,3 +473,17 @@ def test_a_limit_belongs_to_the_thing_that_the_sentence_measures(
         (kind, metric if wanted[1] else None, value)
         for (kind, metric, value), wanted in zip(found, expected, strict=True)
     ] == expected
+
+
+def test_a_condition_with_a_title_is_cited_by_its_number() -> None:
+    """`Condition 2. Water` is Condition 2, whatever it is called."""
+    draft = extract_draft("LICENCE\n\nCondition 2. Water\n(a) The flow must not exceed 5 m/s.\n")
+    [found] = _nodes(draft, "obligations")
+    assert {origin.clause for origin in draft.origins if origin.node == found["id"]} == {"Condition 2(a)"}
+
+
+def test_an_item_of_a_list_may_say_itself_how_often() -> None:
+    lines = ["1. The operator must ensure that the following are carried out:", "(a) an inspection every 7 days;"]
+    draft = extract_draft("RULES\n\n" + "\n".join(lines) + "\n")
+    [found] = [node for node in _nodes(draft, "obligations") if "inspection" in str(node.get("metric"))]
+    assert (found["obligation_type"], found["value"]) == ("must_be_recorded_within", 7)

@@ -11,7 +11,7 @@ _KIND = (
     r"(?:Regulations?|Directive|Decision|Act|Rules?|Order|Standard|Code|Policy|Permit|Permission|Consent|Certificate|Authori[sz]ation|Approval|Contract|Licence|License|Instruction"
     r"|Plan|Procedure"
     r"|Guideline|Ordinance|Law|Statute|Bylaws?|Subpart|Part|Chapter|text|document|Notice|Circular|Schedule"
-    r"|Agreement|Scheme)"
+    r"|Agreement|Scheme|Conditions?)"
 )
 _TEXT = rf"(?:(?:This|These|The present) (?:\w+ )?(?i:{_KIND})|It|They)"
 _START = re.compile(

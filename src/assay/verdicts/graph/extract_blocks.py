@@ -41,7 +41,8 @@ _STARTS = re.compile(
     r"|[\"“‘][^\"”’]{1,60}[\"”’]|(?:\*\*)?[A-Z][A-Za-z -]{2,40}(?:\*\*)?:(?:\*\*)?\s|[0-9]{1,2} [A-Z])"
 )
 _HEADING_LINE = re.compile(
-    r"^\s*(?:(?:Article|Section|Regulation|Rule|Annex|ANNEX|Part|PART|Chapter|CHAPTER|Schedule|SCHEDULE|Table|§)"
+    r"^\s*(?:(?:Article|Section|Regulation|Rule|Annex|ANNEX|Part|PART|Chapter|CHAPTER|Schedule|SCHEDULE|Table|Condition|CONDITION"
+    r"|Requirement|REQUIREMENT|§)"
     r"\s*[0-9A-Z][0-9A-Za-z.-]*\b(?:\s*[—–:.-]\s*[^.;]{1,80})?|[A-Z][A-Z0-9 ,'’&()/-]{3,80})\s*$"
 )
 # `4  Storage`, alone in its line, with a sentence in the next.

@@ -13,7 +13,7 @@ from assay.verdicts.graph.extract_blocks import Block, BlockKind
 
 _KEYWORD = (
     r"(?:Article|ARTICLE|Art\.|Section|SECTION|Sec\.|Regulation|Rule|Annex|ANNEX|Schedule|SCHEDULE|Appendix"
-    r"|Clause|Table"
+    r"|Clause|Table|Condition|CONDITION|Requirement|REQUIREMENT"
     r"|§§?)"
 )
 _CONTAINER = r"(?:Part|PART|Chapter|CHAPTER|Title|TITLE|Subpart|SUBPART|Division|Book|Subchapter|SUBCHAPTER)"
@@ -41,7 +41,15 @@ _POINT = re.compile(r"\.(?P<number>[0-9]{1,2})\s+(?P<rest>\S.*)")
 _BULLET = re.compile(r"[-*•·–]\s+(?P<rest>\S.*)")
 _ROMAN = re.compile(r"x{0,3}(?:ix|iv|v?i{0,3})")
 _SHORT = {"Art.": "Article", "Sec.": "Section", "§§": "§", "ARTICLE": "Article", "SECTION": "Section", "ANNEX": "Annex"}
-_SHORT |= {"SCHEDULE": "Schedule", "PART": "Part", "CHAPTER": "Chapter", "TITLE": "Title", "SUBPART": "Subpart"}
+_SHORT |= {
+    "CONDITION": "Condition",
+    "REQUIREMENT": "Requirement",
+    "SCHEDULE": "Schedule",
+    "PART": "Part",
+    "CHAPTER": "Chapter",
+    "TITLE": "Title",
+    "SUBPART": "Subpart",
+}
 _INNER = re.compile(r"(?P<title>[A-Z][^.]{1,80}\.)\s+(?=\([0-9a-zA-Z]{1,4}\)[\s(])")
 # After these a full stop ends no sentence.
 _ABBREVIATION = re.compile(

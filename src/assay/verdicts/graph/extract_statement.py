@@ -216,7 +216,8 @@ def _timed(statement: Statement) -> tuple[Demand, ...]:
     limits = comparisons_of(after)
     first = min((one.start for one in (often, soon) if one is not None), default=None)
     if first is None or (limits and limits[0].end <= first and not statement.is_negated):
-        return ()
+        is_unlimited = first is None and not limits and not statement.is_negated
+        return _often_listed(before, after) if is_unlimited else ()
     if soon is not None and soon.start == first:
         if statement.is_negated:
             return (Demand(kind=ObligationType.DISCRETIONARY, doubts=_NEVER),) if soon.suffix == "delay" else ()
@@ -231,6 +232,16 @@ def _timed(statement: Statement) -> tuple[Demand, ...]:
     if often is None or statement.is_negated:
         return ()
     metric, doubts = timed_metric(before, after[: often.start].strip(" ,"))
+    kind = ObligationType.MUST_BE_RECORDED_WITHIN
+    return (Demand(kind=kind, metric=metric, value=often.value, unit=often.unit, doubts=(*doubts, *often.doubts)),)
+
+
+def _often_listed(before: str, after: str) -> tuple[Demand, ...]:
+    """An item of a list that says itself how often: `the following are carried out: an inspection every 7 days`."""
+    often = find_frequency(before)
+    if often is None or before[often.end :].strip(" ,;."):
+        return ()
+    metric, doubts = timed_metric(before[: often.start].strip(" ,"), after)
     kind = ObligationType.MUST_BE_RECORDED_WITHIN
     return (Demand(kind=kind, metric=metric, value=often.value, unit=often.unit, doubts=(*doubts, *often.doubts)),)
 
