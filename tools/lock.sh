@@ -21,7 +21,7 @@ solve() {
 extras=(--extra postgres --extra pkcs11)
 # Too large for everybody who only wants to see it work.
 heavy=(--extra llamacpp --extra images --extra dask --extra mcp --extra prove --extra documents --extra pdf --extra units --extra meaning
-    --extra langgraph --extra openai-agents --extra pydantic-ai --extra otel --extra lake)
+    --extra langgraph --extra openai-agents --extra pydantic-ai --extra lake)
 solve test "${extras[@]}" "${heavy[@]}" --group build --group test "$@"
 solve base "${extras[@]}" --group build --constraints requirements/test.txt
 solve bench "${extras[@]}" --group build --group bench --constraints requirements/test.txt

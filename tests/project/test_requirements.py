@@ -21,7 +21,6 @@ _HEAVY = frozenset(
         "mcp",
         "meaning",
         "openai-agents",
-        "otel",
         "pdf",
         "prove",
         "pydantic-ai",

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -331,3 +332,27 @@ def test_a_file_that_names_no_servers_is_refused(tmp_path: Path) -> None:
         (tmp_path / "servers.json").write_text(text)
         done = run_cli("gateway", "learn", str(tmp_path / "servers.json"))
         assert (done.returncode, "gateway.configuration" in done.stderr) == (2, True), done.stderr
+
+
+def test_the_example_in_front_of_the_filesystem_server_pauses_and_goes_on_after_a_kill(
+    site: Site, tmp_path: Path
+) -> None:
+    """The gateway and its server are killed while the call waits; another process makes the same call."""
+    example = _ROOT / "examples" / "agents" / "with_gateway.py"
+    folder = tmp_path / "records"
+    folder.mkdir()
+    arguments = [str(example), site.house.served.url, str(folder), str(_FILES)]
+    code, told = site.house.start(*arguments)
+    (ticket,) = told.removeprefix("waiting ").split()
+    assert (code, (folder / "guests.txt").exists()) == (1, False)
+    command = [sys.executable, *arguments]
+    environment = {**os.environ, **site.environment}
+    with subprocess.Popen(command, env=environment, start_new_session=True, stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        os.killpg(running.pid, signal.SIGKILL)
+        running.wait(60)
+    site.house.approve(ticket)
+    code, told = site.house.start(*arguments)
+    assert (code, (folder / "guests.txt").read_text()) == (0, "ada, grace\n")
+    newest = next(iter(site.house.client.permits(agent="ai:clerk")))
+    assert (newest.state, newest.permit.tool) == ("done", "files__write_file")

@@ -30,6 +30,7 @@ from assay.surfaces.mcp.errors import InternalError
 _TABLE_SECONDS = 1.0
 _REPORT_SECONDS = 600
 _FINISHED = "permit.used"
+_MOST_NUMBERS = 10_000
 _log = structlog.get_logger("assay.gateway")
 
 # Asks the person at the client to go on; False where the client cannot be asked, or the person says no.
@@ -158,7 +159,7 @@ class Gateway:
         read: Callable[[types.CallToolResult], tuple[BaseException | None, object]] = _read
         result = await guard.run_claimed_async(permit_id, lambda: _forwarded(server, offered, arguments), read)
         if key is None:
-            self._numbers[guard.agent, plan.text] = int(plan.run.rpartition(":")[2]) + 1
+            self._count(guard, plan)
         return Answered(result=result, permit_id=permit_id)
 
     async def _permitted(
@@ -172,7 +173,7 @@ class Gateway:
             if standing.is_waiting and elicit is not None and await elicit(_question(plan, standing)):
                 standing = await ask(guard.standing(standing.bundle_hash))
             if not standing.is_waiting and not standing.is_published and key is None and self._has_told(standing):
-                self._numbers[guard.agent, plan.text] = int(plan.run.rpartition(":")[2]) + 1
+                self._count(guard, plan)
                 continue
             try:
                 return plan, await ask(guard.claimed(plan, standing))
@@ -180,12 +181,20 @@ class Gateway:
                 # It ran and was reported: the agent asks for another one, unless it said that it is the same.
                 if key is not None or error.reason != _FINISHED:
                     raise
-                self._numbers[guard.agent, plan.text] = int(plan.run.rpartition(":")[2]) + 1
+                self._count(guard, plan)
+
+    def _count(self, guard: Guard, plan: Plan) -> None:
+        """The next identical call is another one. What is forgotten here is found again in the node."""
+        if len(self._numbers) >= _MOST_NUMBERS:
+            self._numbers.clear()
+        self._numbers[guard.agent, plan.text] = int(plan.run.rpartition(":")[2]) + 1
 
     def _has_told(self, standing: Standing) -> bool:
         """Whether the agent was told of a refusal before; the next call of the kind asks people again."""
         if standing.bundle_hash in self._told:
             return True
+        if len(self._told) >= _MOST_NUMBERS:
+            self._told.clear()
         self._told.add(standing.bundle_hash)
         return False
 
@@ -196,7 +205,6 @@ class Gateway:
         known = self._numbers.get((guard.agent, first.text))
         if known is None:
             known = await self._last_number(guard, name, arguments)
-            self._numbers[guard.agent, first.text] = known
         return guard.plan(name, arguments, run=f"gateway:{known}")
 
     async def _last_number(self, guard: Guard, name: str, arguments: dict[str, Any]) -> int:
