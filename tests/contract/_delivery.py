@@ -119,7 +119,7 @@ def rule_signal(
     )
 
 
-def counters(total: int = 1, rule_id: str = "MAR-1", *, until: Instant | None = None) -> RuleCounters:
+def counters(total: int = 1, rule_id: str = "MAR-1", *, until: Instant | None = None, place: int = 6) -> RuleCounters:
     return RuleCounters(
         rule_id=rule_id,
         total=total,
@@ -133,6 +133,7 @@ def counters(total: int = 1, rule_id: str = "MAR-1", *, until: Instant | None = 
         item_id=None if until is None else "rca_1",
         absorbed=0,
         batched_until=until,
+        sequence_number=place,
     )
 
 
@@ -160,8 +161,8 @@ def proposed(name: str = "rca_1", *, place: int = 10) -> ProposedRule:
     return ProposedRule(item_id=name, rule_id="MAR-1", ticket_id="tkt_p", text="{}", sequence_number=place)
 
 
-def finding(position: int = 1, text: str = "{}", *, place: int = 11) -> AnswerFinding:
-    return AnswerFinding(answer_id="ans_1", position=position, text=text, sequence_number=place)
+def finding(text: str = "{}", *, place: int = 11) -> AnswerFinding:
+    return AnswerFinding(answer_id="ans_1", text=text, sequence_number=place)
 
 
 def pair(name: str = "pair_1", *, place: int = 12) -> StoredPair:
@@ -179,20 +180,19 @@ def result(name: str = "job_1") -> TrainingResultRow:
 def fill_delivery(unit: Unit) -> None:
     """One row at least in every table."""
     store = unit.delivery
-    store.add_rule(ACME, rule())
-    store.add_certification(ACME, certified())
+    put(unit, ACME, rule())
+    put(unit, ACME, certified())
     put(unit, ACME, query())
     put(unit, ACME, grant())
     put(unit, ACME, answer())
     store.add_signals(ACME, [signal()])
     store.add_rule_signals(ACME, [rule_signal()])
-    store.put_counters(ACME, counters())
+    store.put_counters(ACME, [counters()])
     put(unit, ACME, item())
     put(unit, ACME, asked())
     put(unit, ACME, concluded())
     put(unit, ACME, proposed())
-    store.add_finding(ACME, finding())
+    store.add_findings(ACME, [finding()])
     put(unit, ACME, pair())
     put(unit, ACME, job())
     put(unit, ACME, result())
-    store.add_loop(ACME, "ans_1", "{}")

@@ -18,6 +18,7 @@ from assay.adapters.sqlite.database import SqliteDatabase
 from assay.facts.table import PROJECTOR
 from assay.kernel.errors import Error
 from assay.kernel.instant import parse_instant
+from assay.ports.credential_seal import CredentialSeal
 from assay.ports.database import Database
 from assay.ports.projection import Projector
 from tests.postgres_cluster import PostgresCluster
@@ -59,7 +60,9 @@ class Kit(Protocol):
     # An ordinary writer may not even try to change a row: the role is refused before the trigger.
     writer_may_try: bool
 
-    def open(self, *, writable: bool = True, projector: Projector = PROJECTOR) -> Database: ...
+    def open(
+        self, *, writable: bool = True, projector: Projector = PROJECTOR, seal: CredentialSeal | None = None
+    ) -> Database: ...
 
     def open_elsewhere(self, *, writable: bool = True) -> str:
         """Open in another process; the answer is the code of its refusal, or the number of tenants it read."""
@@ -83,8 +86,10 @@ class SqliteKit:
         else:
             shutil.copyfile(like, path)
 
-    def open(self, *, writable: bool = True, projector: Projector = PROJECTOR) -> Database:
-        return SqliteDatabase(self.path, projector, at=AT, writable=writable)
+    def open(
+        self, *, writable: bool = True, projector: Projector = PROJECTOR, seal: CredentialSeal | None = None
+    ) -> Database:
+        return SqliteDatabase(self.path, projector, at=AT, writable=writable, seal=seal)
 
     def open_elsewhere(self, *, writable: bool = True) -> str:
         return _run(
@@ -119,8 +124,10 @@ class PostgresKit:
             cluster.execute(self.name, f'REVOKE CREATE, TEMPORARY ON DATABASE "{self.name}" FROM PUBLIC')
         self.dsn = cluster.dsn(self.name, "assay_app")
 
-    def open(self, *, writable: bool = True, projector: Projector = PROJECTOR) -> Database:
-        return PostgresDatabase(self.dsn, projector, at=AT, writable=writable)
+    def open(
+        self, *, writable: bool = True, projector: Projector = PROJECTOR, seal: CredentialSeal | None = None
+    ) -> Database:
+        return PostgresDatabase(self.dsn, projector, at=AT, writable=writable, seal=seal)
 
     def open_elsewhere(self, *, writable: bool = True) -> str:
         return _run(

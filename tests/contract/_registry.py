@@ -2,14 +2,14 @@
 
 from msgspec.structs import asdict
 
+from assay.flows.registry.registry_entry import listing_entry, tier_entry
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import KeyId, PrincipalId
 from assay.kernel.instant import Instant
+from assay.kernel.ledger import Draft
 from assay.ports.database import Unit
 from assay.ports.registry_store import (
-    ChangedTier,
     HeldLease,
-    IndexedService,
     LoggedAction,
     NodeKey,
     NodeKeyEnd,
@@ -21,6 +21,8 @@ from assay.ports.registry_store import (
     SwitchFact,
     WorkerCounts,
 )
+from assay.registry.discover import ServiceEntry
+from assay.registry.tier_change import TierChange
 from tests.contract._kit import AT
 from tests.contract._records import ACME
 from tests.contract._unchecked import put
@@ -28,11 +30,11 @@ from tests.contract._unchecked import put
 __all__ = [
     "action",
     "counts",
-    "entry",
     "fact",
     "fill_registry",
     "key",
     "lease",
+    "listed",
     "node_key",
     "node_key_end",
     "proof",
@@ -85,25 +87,32 @@ def lease(instance: str = "i1", *, service: str = "port", text: str = "{}") -> H
     return HeldLease(service_id=service, instance_id=instance, lease=text, announce="{}", expires_at=AT)
 
 
-def entry(service: str = "port", text: str = "{}") -> IndexedService:
-    return IndexedService(service_id=service, text=text, checked_at=AT)
+def listed(service: str = "port", *, tier: int = 2, is_there: bool = True) -> Draft:
+    found = ServiceEntry(id=service, domain="port", capability_mask=1, tier=tier) if is_there else None
+    return listing_entry(ACME, service, found, "served as declared", at=AT)
 
 
 def proof(at: Instant = AT) -> ProofRecord:
     return ProofRecord(service_id="port", measured_at=at, proof_hash=digest_of(b"p"), text="{}")
 
 
-def tier(version: int = 1, *, subject: str = "ai:planner") -> ChangedTier:
-    return ChangedTier(subject=subject, version=version, text="{}", changed_at=AT)
+def tier(version: int = 1, *, subject: str = "ai:planner") -> TierChange:
+    return TierChange(
+        subject=subject,
+        version=version,
+        from_tier=1,
+        to_tier=2,
+        reason="more work",
+        ticket_id=None,
+        changed_by=PrincipalId("user:olga"),
+        changed_at=AT,
+    )
 
 
 def fill_registry(unit: Unit) -> None:
     """One row at least in every table."""
     put(unit, ACME, NodeSwitchFact(**asdict(fact()), sequence_number=1), node_key(), node_key_end())
     put(unit, ACME, NodeProof(**asdict(proof()), sequence_number=1))
-    unit.registry.put_counts(ACME, counts())
-    unit.registry.count_up(ACME, "port", "attempts")
-    unit.registry.log_action(ACME, action())
     unit.registry.put_lease(ACME, lease())
-    unit.registry.put_entry(ACME, entry())
-    unit.registry.add_tier_change(ACME, tier())
+    unit.record(listed())
+    unit.record(tier_entry(ACME, tier()))

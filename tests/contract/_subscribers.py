@@ -3,12 +3,12 @@
 from assay.kernel.ids import PrincipalId
 from assay.ports.database import Unit
 from assay.ports.peer_store import RecordedAgreement
-from assay.ports.webhook_store import EndedWebhook, Letter, LetterState, StoredWebhook
+from assay.ports.webhook_store import EndedWebhook, StoredWebhook, WebhookAttempts
 from tests.contract._kit import AT
 from tests.contract._records import ACME
 from tests.contract._unchecked import put
 
-__all__ = ["agreement", "ended", "fill_subscribers", "letter", "webhook"]
+__all__ = ["agreement", "attempts", "ended", "fill_subscribers", "webhook"]
 
 OLGA = PrincipalId("user:olga")
 
@@ -21,8 +21,8 @@ def ended(name: str = "whk_1", *, place: int = 2) -> EndedWebhook:
     return EndedWebhook(webhook_id=name, by=OLGA, ended_at=AT, sequence_number=place)
 
 
-def letter(position: int = 1, state: LetterState = LetterState.DEAD, name: str = "whk_1") -> Letter:
-    return Letter(webhook_id=name, position=position, state=state, attempts=3, problem="away", changed_at=AT)
+def attempts(position: int = 1, count: int = 3, name: str = "whk_1") -> WebhookAttempts:
+    return WebhookAttempts(webhook_id=name, position=position, attempts=count, changed_at=AT)
 
 
 def agreement(text: str = "{}", peer: str = "harbour", *, place: int = 3) -> RecordedAgreement:
@@ -33,5 +33,5 @@ def fill_subscribers(unit: Unit) -> None:
     """One row at least in every table."""
     put(unit, ACME, webhook())
     put(unit, ACME, ended())
-    unit.webhooks.put_letter(ACME, letter())
+    unit.webhooks.put_attempts(ACME, attempts())
     put(unit, ACME, agreement())

@@ -68,7 +68,6 @@ _APPEND_ONLY = {
     "verdict_index": "verdict",
     "egress_note": "attempts",
     "switch_fact": "text",
-    "service_action": "text",
     "service_key": "public_key",
     "service_key_end": "reason",
     "service_proof": "text",
@@ -93,7 +92,6 @@ _APPEND_ONLY = {
     "training_pair": "text",
     "training_job": "text",
     "training_result": "text",
-    "trace_loop": "text",
     "webhook": "text",
     "webhook_end": "made_by",
     "peer_agreement": "text",
@@ -223,9 +221,8 @@ def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
     else:
         found = kit.force("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     changing = {"chain", "disclosure", "outbox_cursor", "schema_migration", "trust_mark", "truth_due"}
-    changing |= {"claims_evidence_content"}
-    changing |= {"service_counter", "service_entry", "service_lease", "service_worker"}
-    changing |= {"login_failure", "request_nonce", "rule_counter", "webhook_letter", "kept_request"}
+    changing |= {"claims_evidence_content", "service_entry", "service_lease"}
+    changing |= {"login_failure", "request_nonce", "rule_counter", "webhook_attempt", "kept_request"}
     changing |= {"desk_draft", "desk_held", "desk_lease", "desk_pending", "desk_view", "ticket_place"}
     assert {str(row[0]) for row in found} == _APPEND_ONLY.keys() | changing
 

@@ -1,10 +1,10 @@
 """Webhooks and agreements with others: added once, found again, and the same on both databases."""
 
+from assay.adapters.credential_seal import HmacSeal
 from assay.ports.database import Database, Unit
-from assay.ports.webhook_store import LetterState
-from tests.contract._kit import refused
+from tests.contract._kit import Kit, refused
 from tests.contract._records import ACME, GLOBEX
-from tests.contract._subscribers import agreement, ended, letter, webhook
+from tests.contract._subscribers import agreement, attempts, ended, webhook
 from tests.contract._unchecked import put
 
 
@@ -28,24 +28,24 @@ def test_a_webhook_is_there_until_it_ended(unchecked: Database) -> None:
         unchecked.write(lambda unit: put(unit, ACME, ended(place=9)))
 
 
-def test_a_letter_is_dead_then_due_then_gone(unchecked: Database) -> None:
-    def fill(unit: Unit) -> None:
-        for position in (7, 3):
-            unit.webhooks.put_letter(ACME, letter(position))
-        unit.webhooks.put_letter(ACME, letter(7, LetterState.DUE))
-
-    def found(state: LetterState) -> list[int]:
-        rows = unchecked.read(lambda unit: unit.webhooks.letters(ACME, "whk_1", state=state))
-        return [one.position for one in rows]
-
-    unchecked.write(fill)
-    assert (found(LetterState.DEAD), found(LetterState.DUE)) == ([3], [7])
-    one = unchecked.read(lambda unit: unit.webhooks.find_letter(ACME, "whk_1", 7))
-    assert one == letter(7, LetterState.DUE)
-    assert unchecked.read(lambda unit: unit.webhooks.find_letter(GLOBEX, "whk_1", 7)) is None
-    unchecked.write(lambda unit: unit.webhooks.drop_letter(ACME, "whk_1", 7))
-    assert (found(LetterState.DEAD), found(LetterState.DUE)) == ([3], [])
-    assert unchecked.read(lambda unit: unit.webhooks.letters(GLOBEX, "whk_1", state=LetterState.DEAD)) == ()
+def test_attempts_are_of_one_event_at_a_time_and_only_as_they_were_stored(kit: Kit) -> None:
+    """Whoever can write to the database makes an event neither wait nor be given up."""
+    database = kit.open(seal=HmacSeal(b"k" * 32, frozenset()))
+    database.write(lambda unit: unit.webhooks.put_attempts(ACME, attempts(7, 1)))
+    database.write(lambda unit: unit.webhooks.put_attempts(ACME, attempts(7, 2)))
+    assert database.read(lambda unit: unit.webhooks.find_attempts(ACME, "whk_1", 7)) == attempts(7, 2)
+    assert database.read(lambda unit: unit.webhooks.find_attempts(GLOBEX, "whk_1", 7)) is None
+    for change in ("attempts = 10", "changed_at = replace(changed_at, '2026', '2036')", "mac = ''"):
+        kit.force(f"UPDATE webhook_attempt SET {change}")
+        assert database.read(lambda unit: unit.webhooks.find_attempts(ACME, "whk_1", 7)) is None
+        database.write(lambda unit: unit.webhooks.put_attempts(ACME, attempts(7, 2)))
+    kit.force("UPDATE webhook_attempt SET position = 8")
+    assert database.read(lambda unit: unit.webhooks.find_attempts(ACME, "whk_1", 8)) is None
+    database.write(lambda unit: unit.webhooks.put_attempts(ACME, attempts(9, 1)))
+    assert database.read(lambda unit: unit.webhooks.find_attempts(ACME, "whk_1", 7)) is None
+    database.write(lambda unit: unit.webhooks.drop_attempts(ACME, "whk_1"))
+    assert database.read(lambda unit: unit.webhooks.find_attempts(ACME, "whk_1", 9)) is None
+    database.close()
 
 
 def test_the_latest_agreement_with_a_peer_is_in_force(unchecked: Database) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from msgspec import Struct
 
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
@@ -18,18 +19,27 @@ from assay.facts import delivery as facts
 from assay.facts import registry as registry_facts
 from assay.facts.kinds import Projected
 from assay.facts.projector import row_of
+from assay.facts.table import PROJECTOR
 from assay.flows.delivery.training import captured_pairs, list_jobs, run_training, trigger_training
 from assay.flows.delivery.webhooks import list_webhooks
+from assay.flows.identity.tiers import load_tier_changes
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.registry.fire_switch import fire_switch
 from assay.flows.registry.own_service import own_proof
+from assay.flows.registry.registry_entry import listing_entry, tier_entry
 from assay.flows.registry.service_keys import live_keys
 from assay.flows.registry.switch_facts import load_switch
 from assay.identity.caller import local_caller
+from assay.kernel.entry import read_entry
 from assay.kernel.instant import parse_instant
 from assay.kernel.key import key_id_of
+from assay.kernel.ledger import Draft
 from assay.ports.damage import DamagedRecordError
+from assay.ports.database import Unit
+from assay.ports.delivery_store import RuleCounters
 from assay.ports.trainer import TrainingResult, TrainingState
+from assay.registry.discover import ServiceEntry
+from assay.registry.tier_change import TierChange
 from assay.registry.trip import Fired, FiringCause, SenseFigures
 from tests.acting import register_service, revoke_service_key
 from tests.delivering import (
@@ -56,6 +66,7 @@ _OTHERWISE = {
     "kind": "CASE kind WHEN 'fired' THEN 'restored' ELSE 'fired' END",
     "bound": "NULL",
     "short_of": "'PRAMANA-3'",
+    "batched_until": "'2026-01-01T00:00:00.000000Z'",
 }
 _KEY = bytes.fromhex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a")
 _FIRED = Fired(
@@ -71,8 +82,27 @@ _COLUMNS = {
     "service_key": "public_key",
     "service_key_end": "reason",
     "webhook_end": "made_by",
+    "rule_counter": "item_id",
 }
-_INTEGERS = frozenset({"position", "sequence_number", "version", "rule_version", "through", "pairs"})
+_INTEGERS = frozenset(
+    {
+        "position",
+        "sequence_number",
+        "version",
+        "rule_version",
+        "through",
+        "pairs",
+        "total",
+        "success",
+        "failure",
+        "partial",
+        "indeterminate",
+        "consecutive_failures",
+        "tainted_success",
+        "streak",
+        "absorbed",
+    }
+)
 
 
 class Attacker:
@@ -145,7 +175,31 @@ def _filled(empty: Delivery) -> Delivery:
     fire_switch(node.tools, TENANT, _FIRED, at=_FIRED.fired_at)
     register_service(node.tools, TENANT, "port", _KEY, by=ADMIN, at=at)
     revoke_service_key(node.tools, TENANT, "port", key_id_of(_KEY), reason="stolen", by=ADMIN, at=at)
+    for service in ("port", "gone"):
+        found = ServiceEntry(id=service, domain="port", capability_mask=1, tier=2)
+        node.tools.database.write(partial(_record, draft=listing_entry(TENANT, service, found, "served", at=at)))
+    node.tools.database.write(_unlist)
+    change = TierChange(
+        subject="ai:planner",
+        version=1,
+        from_tier=1,
+        to_tier=2,
+        reason="more work",
+        ticket_id=None,
+        changed_by=ADMIN,
+        changed_at=at,
+    )
+    node.tools.database.write(partial(_record, draft=tier_entry(TENANT, change)))
     return node
+
+
+def _record(unit: Unit, draft: Draft) -> None:
+    unit.record(draft)
+
+
+def _unlist(unit: Unit) -> None:
+    unit.record(listing_entry(TENANT, "gone", None, "offline or expired", at=_FIRED.fired_at))
+    unit.registry.drop_entry(TENANT, "gone")
 
 
 class _Trainer:
@@ -164,6 +218,10 @@ def _doors(node: Delivery) -> dict[str, Callable[[], object]]:
     """How each table is read by callers."""
     tools, local = node.tools, local_caller(TENANT, at=node.desk.at(minutes=12))
     return {
+        "rule_version": lambda: walked(tools, local, "rules.list"),
+        "rule_certification": lambda: walked(tools, local, "rules.list"),
+        "rule_counter": lambda: walked(tools, local, "rules.list"),
+        "answer_finding": lambda: recount_rules(tools, TENANT),
         "query_type": lambda: walked(tools, local, "queries.list"),
         "reporter_grant": lambda: node.report("failure", key="again"),
         "delivered_answer": lambda: walked(tools, local, "answers.list"),
@@ -180,6 +238,8 @@ def _doors(node: Delivery) -> dict[str, Callable[[], object]]:
         "switch_fact": lambda: tools.database.read(lambda unit: load_switch(unit.registry, TENANT, "port")),
         "service_key": lambda: tools.database.read(lambda unit: live_keys(unit.registry, TENANT, "port")),
         "service_key_end": lambda: tools.database.read(lambda unit: live_keys(unit.registry, TENANT, "port")),
+        "service_entry": lambda: walked(tools, local, "services.list"),
+        "tier_change": lambda: tools.database.read(lambda unit: load_tier_changes(unit, TENANT, "ai:planner")),
         "service_proof": lambda: own_proof(tools, TENANT),
         "webhook": lambda: list_webhooks(tools, TENANT),
         "webhook_end": lambda: list_webhooks(tools, TENANT),
@@ -215,7 +275,7 @@ def test_no_changed_column_is_read(attacked: tuple[Delivery, Attacker], table: s
 def test_no_door_returns_or_uses_a_changed_row(attacked: tuple[Delivery, Attacker], table: str) -> None:
     node, attacker = attacked
     column = _COLUMNS.get(table, "text")
-    statement = f"UPDATE {table} SET {column} = {column} || ' '"
+    statement = f"UPDATE {table} SET {column} = coalesce({column}, '') || ' '"
     attacker.change(table, statement, _damaged(_doors(node)[table]))
 
 
@@ -236,7 +296,7 @@ def test_a_full_audit_reports_it(attacked: tuple[Delivery, Attacker], table: str
     column = _COLUMNS.get(table, "text")
     newest = f"sequence_number = (SELECT max(sequence_number) FROM {table})"
     statement = {
-        "change": f"UPDATE {table} SET {column} = {column} || ' ' WHERE {newest}",
+        "change": f"UPDATE {table} SET {column} = coalesce({column}, '') || ' ' WHERE {newest}",
         "delete": f"DELETE FROM {table} WHERE {newest}",
         "move": f"UPDATE {table} SET tenant_id = 'elsewhere' WHERE {newest}",
     }[attack]
@@ -256,7 +316,6 @@ def test_an_audit_holds_where_nothing_was_changed(attacked: tuple[Delivery, Atta
 _COUNTS = (
     "UPDATE rule_counter SET success = success + 5, total = total + 5",
     "UPDATE rule_counter SET failure = 0, total = total - failure",
-    "DELETE FROM rule_counter",
 )
 
 
@@ -266,20 +325,56 @@ def test_forged_counters_are_refused_by_every_door(attacked: tuple[Delivery, Att
     tools, local = node.tools, local_caller(TENANT, at=node.desk.at(minutes=12))
 
     def doors() -> None:
-        _damaged(lambda: walked(tools, local, "rules.list"))()
-        _damaged(lambda: performed(tools, local, "rule.show", rule_id=RULE))()
-        assert recount_rules(tools, TENANT).problems
+        for look in (
+            lambda: walked(tools, local, "rules.list"),
+            lambda: performed(tools, local, "rule.show", rule_id=RULE),
+            lambda: walked(tools, local, "rules.alerts"),
+            lambda: recount_rules(tools, TENANT),
+            lambda: node.report("failure", key="after"),
+        ):
+            _damaged(look)()
         assert not audit_ledger(tools, TENANT, full=True).holds
 
     attacker.change("rule_counter", forged, doors)
 
 
-@pytest.mark.parametrize("column", ["consecutive_failures", "tainted_success", "item_id"])
-def test_an_audit_counts_again(attacked: tuple[Delivery, Attacker], column: str) -> None:
+def test_counters_that_were_deleted_or_put_back_are_counted_again(attacked: tuple[Delivery, Attacker]) -> None:
+    """A row of an earlier entry is a true one of its time; it is neither shown nor counted on."""
     node, attacker = attacked
-    value = "'rca_forged'" if column == "item_id" else f"{column} + 1"
+    tools, local = node.tools, local_caller(TENANT, at=node.desk.at(minutes=12))
 
-    def audit() -> None:
-        assert not audit_ledger(node.tools, TENANT, full=True).holds
+    def stands() -> object:
+        return performed(tools, local, "rule.show", rule_id=RULE)
 
-    attacker.change("rule_counter", f"UPDATE rule_counter SET {column} = {value}", audit)
+    before = stands()
+
+    def same() -> None:
+        assert stands() == before
+        assert not audit_ledger(tools, TENANT, full=True).holds
+
+    attacker.change("rule_counter", "DELETE FROM rule_counter", same)
+    earlier = next(
+        row
+        for number in range(1, node.desk.head() + 1)
+        for row in tools.database.read(lambda unit, number=number: _projected(unit, number))  # type: ignore[misc]  # bound at once
+        if isinstance(row, RuleCounters) and row.rule_id == RULE
+    )
+    changes = ", ".join(f"{name} = {getattr(earlier, name)}" for name in ("total", "success", "failure", "streak"))
+    statement = (
+        f"UPDATE rule_counter SET {changes}, consecutive_failures = {earlier.consecutive_failures}, item_id = NULL,"
+        f" absorbed = 0, batched_until = NULL, sequence_number = {earlier.sequence_number} WHERE rule_id = '{RULE}'"
+    )
+    attacker.change("rule_counter", statement, same)
+
+
+def _projected(unit: Unit, number: int) -> tuple[Struct, ...]:
+    stored = unit.ledger.find_entry(TENANT, number)
+    assert stored is not None
+    return PROJECTOR.project(read_entry(stored.text))
+
+
+def test_letters_follow_from_the_ledger_alone(attacked: tuple[Delivery, Attacker]) -> None:
+    """There is no row of a letter to forge or to delete."""
+    _, attacker = attacked
+    with pytest.raises((sqlite3.Error, psycopg.Error)):
+        attacker.run("SELECT 1 FROM webhook_letter")

@@ -88,6 +88,8 @@ def place(
         provision(postgres_cluster.dsn(database), at=SystemClock().now())
         dsn = postgres_cluster.dsn(database, user="assay_app")
         answered("restore", BACKUP, home, "--trust", FOUNDER, "--database", dsn)
+        with open_node(home):
+            pass
         connection = psycopg.connect(postgres_cluster.dsn(database), options="-c search_path=assay", autocommit=True)
         for table in SHAPES:
             connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER ALL")

@@ -163,8 +163,7 @@ class Delivery:
         return [self.report(key=f"{prefix}{number}", answer_id=one, **chosen) for number, one in enumerate(named)]
 
     def counters(self, rule: str = RULE) -> RuleCounters:
-        found = self.desk.read(lambda unit: unit.delivery.find_counters(TENANT, rule))
-        assert found is not None
+        [found] = self.desk.read(lambda unit: unit.delivery.find_counters(TENANT, [rule]))
         return found
 
     def ticket_of(self, item_id: str) -> Ticket:

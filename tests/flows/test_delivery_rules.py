@@ -52,6 +52,7 @@ def test_a_longer_list_of_rules_asks_the_database_no_more_questions(
     """Each version and certification is held against its entry, and the entries are read at once."""
 
     def questions() -> int:
+        list_rules(node.tools, TENANT)
         return questions_of(monkeypatch, lambda: list_rules(node.tools, TENANT))
 
     node.rule("MAR-1")

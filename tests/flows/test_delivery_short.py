@@ -95,7 +95,7 @@ def test_what_is_told_besides_must_agree_with_the_answer(node: Delivery, told: d
     with refused("delivery.outcome_answer"):
         _tell(node, answer_id, **told)
     assert node.desk.head() == before
-    assert node.desk.read(lambda unit: unit.delivery.counters(TENANT)) == ()
+    assert node.desk.read(lambda unit: unit.delivery.find_counters(TENANT, unit.delivery.rule_ids(TENANT))) == ()
 
 
 @pytest.mark.clause("pramana", "14.2")
@@ -119,7 +119,7 @@ def test_an_answer_that_the_ledger_does_not_bind_completes_no_signal(node: Deliv
     damage(tmp_path / "node", f"UPDATE delivered_answer SET text = {changed} WHERE answer_id = '{answer_id}'")
     with refused("store.damaged_record"):
         _tell(node, answer_id)
-    assert node.desk.read(lambda unit: unit.delivery.counters(TENANT)) == ()
+    assert node.desk.read(lambda unit: unit.delivery.find_counters(TENANT, unit.delivery.rule_ids(TENANT))) == ()
 
 
 def test_without_an_answer_everything_is_needed(node: Delivery) -> None:

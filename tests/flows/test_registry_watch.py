@@ -146,9 +146,12 @@ def test_each_change_of_the_index_is_an_entry_and_a_look_that_changes_nothing_is
     (left,) = desk.entries(EntryKind.SERVICE_UNLISTED)
     assert (listed["service_id"], listed["entry"]["tier"]) == (_NAME, 3)
     assert (left["entry"], left["reason"].isprintable()) == (None, True)
-    revision, index = desk.read(lambda unit: load_fleet(unit.registry, TENANT, known=None))
-    assert (revision, index is not None and len(index)) == (2, 0)
-    assert desk.read(lambda unit: load_fleet(unit.registry, TENANT, known=2)) == (2, None)
+    revision, index = desk.read(lambda unit: load_fleet(unit, TENANT, known=None))
+    assert (revision, index is not None and len(index)) == (
+        desk.read(lambda unit: unit.ledger.head(TENANT)).sequence_number,
+        0,
+    )
+    assert desk.read(lambda unit: load_fleet(unit, TENANT, known=revision)) == (revision, None)
 
 
 @pytest.mark.clause("forja", "discovery")

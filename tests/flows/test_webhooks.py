@@ -178,7 +178,7 @@ def test_an_event_taken_after_a_restart_leaves_no_letter(desk: Desk, receiver: R
     with pytest.raises(Interrupted):
         post_event(desk.tools, webhook, event, sender, wait=lambda _: False)
     assert post_event(desk.tools, webhook, event, sender, wait=lambda _: True)
-    assert desk.read(lambda unit: unit.webhooks.find_letter(TENANT, webhook.webhook_id, event.position)) is None
+    assert desk.read(lambda unit: unit.webhooks.find_attempts(TENANT, webhook.webhook_id, event.position)) is None
 
 
 def test_a_webhook_begins_with_its_own_adding_and_ends_when_removed(desk: Desk) -> None:

@@ -18,14 +18,11 @@ _EMPTY = {
     "login_failure",
     "model_activation",
     "request_nonce",
-    "service_action",
-    "service_counter",
     "service_entry",
-    "service_worker",
     "training_job",
     "training_result",
     "trust_mark",
-    "webhook_letter",
+    "webhook_attempt",
 }
 
 

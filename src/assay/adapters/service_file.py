@@ -10,9 +10,9 @@ from typing import TypeVar
 from assay.adapters.group_commit import BusyError
 from assay.adapters.latch_file import LatchFile
 from assay.adapters.sql.errors import CannotOpenError
-from assay.adapters.sql.registry_store import SqlRegistryStore
+from assay.adapters.sql.registry_store import SqlServiceStore
 from assay.adapters.sqlite.session import DRIVER_ERRORS, SqliteSession, open_connection, translate_error
-from assay.ports.registry_store import RegistryStore
+from assay.ports.registry_store import ServiceStore
 
 T = TypeVar("T")
 _SCHEMA = "registry.sql"
@@ -41,17 +41,17 @@ class ServiceFile:
         """The file beside it that takes a firing while this one cannot grow."""
         return LatchFile(self._path.with_name(f"{self._path.name}.latch"))
 
-    def write(self, work: Callable[[RegistryStore], T]) -> T:
+    def write(self, work: Callable[[ServiceStore], T]) -> T:
         return self._transact("BEGIN IMMEDIATE", work)
 
-    def read(self, work: Callable[[RegistryStore], T]) -> T:
+    def read(self, work: Callable[[ServiceStore], T]) -> T:
         return self._transact("BEGIN", work)
 
     def close(self) -> None:
         with self._lock:
             self._connection.close()
 
-    def _transact(self, begin: str, work: Callable[[RegistryStore], T]) -> T:
+    def _transact(self, begin: str, work: Callable[[ServiceStore], T]) -> T:
         if not self._lock.acquire(timeout=self._patience):
             raise BusyError("other threads keep the service's memory busy; nothing was written")
         try:
@@ -60,9 +60,9 @@ class ServiceFile:
         finally:
             self._lock.release()
 
-    def _commit(self, work: Callable[[RegistryStore], T]) -> T:
+    def _commit(self, work: Callable[[ServiceStore], T]) -> T:
         try:
-            done = work(SqlRegistryStore(SqliteSession(self._connection)))
+            done = work(SqlServiceStore(SqliteSession(self._connection)))
             self._connection.execute("COMMIT")
         except BaseException as error:
             if self._connection.in_transaction:

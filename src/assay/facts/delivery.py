@@ -4,12 +4,12 @@ Rows of 0.1.0 whose entries commit to less than a row holds have no `bound`: of 
 compared. From now on every entry commits to the whole row.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from assay.delivery.annotate import Annotation
 from assay.delivery.conclude import Conclusion
@@ -18,9 +18,11 @@ from assay.delivery.outcome import ReporterGrant
 from assay.delivery.pair import TrainingPair
 from assay.delivery.propose import Proposal
 from assay.delivery.query import QueryType, Shortfall
+from assay.delivery.rule import Certification, RuleVersion
 from assay.delivery.strand import StrandReport
+from assay.delivery.twowrong import Remark, Success
 from assay.delivery.webhook import Webhook
-from assay.facts.kinds import Fact, Folded, Projected, Table, Transient
+from assay.facts.kinds import Fact, Projected, Table, Transient
 from assay.kernel.canonical import canonical_digest
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.entry import Entry
@@ -42,13 +44,12 @@ from assay.ports.delivery_store import (
     RuleSignal,
     StoredPair,
     StoredSignal,
-    TraceLoop,
     TrainingJobRow,
     TrainingResultRow,
 )
 from assay.ports.peer_store import RecordedAgreement
 from assay.ports.trainer import TrainingJob, TrainingResult
-from assay.ports.webhook_store import EndedWebhook, Letter, StoredWebhook
+from assay.ports.webhook_store import EndedWebhook, StoredWebhook, WebhookAttempts
 
 # Longer pairs have the hash of their input in the entry, which may not be as long as an answer.
 _LONGEST_LOGGED = 512 * 1024
@@ -90,9 +91,45 @@ class MovedRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     move: str
 
 
+class CountedRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where a rule stands after an entry, as the entry has it."""
+
+    rule_id: str
+    total: int = 0
+    success: int = 0
+    failure: int = 0
+    partial: int = 0
+    indeterminate: int = 0
+    consecutive_failures: int = 0
+    tainted_success: int = 0
+    streak: int = 0
+    item_id: str | None = None
+    absorbed: int = 0
+    batched_until: Instant | None = None
+
+
+class RulesCounted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `rules.counted` entry: where rules stand after something else than one outcome."""
+
+    reason: str
+    counters: tuple[CountedRule, ...]
+
+
+class RulesProjected(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `rules.projected` entry: what entry `through`, of a graph or a contract, brought into the registry.
+
+    The text of each version is bound by its `content_hash`.
+    """
+
+    through: int
+    versions: tuple[RuleVersion, ...]
+    certifications: tuple[Certification, ...]
+
+
 class OutcomeReported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of an `outcome.reported` entry; what was received is bound by `content_hash`, our record of it by
-    `record_hash`.
+    `record_hash`, and what was found of a success by `finding_hash`, where it is new. `counters` are where rules stand
+    after it.
     """
 
     signal_id: str
@@ -105,6 +142,8 @@ class OutcomeReported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     record_hash: Digest | UnsetType = UNSET
     session: str | UnsetType = UNSET
     occurred_at: Instant | UnsetType = UNSET
+    counters: tuple[CountedRule, ...] = ()
+    finding_hash: Digest | UnsetType = UNSET
 
 
 class RootCauseOpened(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -173,6 +212,32 @@ class PeerAgreed(Agreement, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     agreed_by: PrincipalId | UnsetType = UNSET
 
 
+class WebhookFailed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `webhook.failed` entry: an event that was given up after so many attempts."""
+
+    webhook_id: str
+    position: int
+    attempts: int
+    problem: str
+
+
+class WebhookReplayed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `webhook.replayed` entry: the events that are to be posted again; 0.1.0 said only how many."""
+
+    webhook_id: str
+    after: int | None
+    events: int
+    asked_by: PrincipalId
+    positions: tuple[int, ...] | UnsetType = UNSET
+
+
+class WebhookResent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `webhook.resent` entry: an event that was asked for again was taken."""
+
+    webhook_id: str
+    position: int
+
+
 class WebhookRemoved(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of a `webhook.removed` entry."""
 
@@ -200,6 +265,63 @@ def logged_pair(text: str) -> dict[str, Any]:
 def as_part(body: Struct, kind: type[Struct]) -> Struct:
     """The record that a body is made of, without what the entry adds to it."""
     return kind(**{name: getattr(body, name) for name in kind.__struct_fields__})
+
+
+def counted(row: RuleCounters) -> CountedRule:
+    """The counters as an entry has them."""
+    return CountedRule(**{name: getattr(row, name) for name in CountedRule.__struct_fields__})
+
+
+def _counter_rows(entry: Entry, counters: Iterable[CountedRule]) -> Iterator[RuleCounters]:
+    for one in counters:
+        yield RuleCounters(**asdict(one), sequence_number=entry.sequence_number)
+
+
+def _counted_rows(entry: Entry, body: RulesCounted) -> Iterator[RuleCounters]:
+    return _counter_rows(entry, body.counters)
+
+
+def _fold_counters(rows: MutableMapping[Any, Any], entry: Entry) -> None:
+    kind: Any = RulesCounted if entry.kind is EntryKind.RULES_COUNTED else OutcomeReported
+    body = msgspec.json.decode(entry.body, type=kind)
+    rows.update((row.rule_id, row) for row in _counter_rows(entry, body.counters))
+
+
+def _version_rows(entry: Entry, body: RuleVersion) -> Iterator[RecordedRule]:
+    yield RecordedRule(
+        rule_id=body.rule_id,
+        version=body.version,
+        content_hash=body.content_hash,
+        text=text_of(body),
+        content=body.content_hash,
+        sequence_number=entry.sequence_number,
+    )
+
+
+def _certification_rows(entry: Entry, body: Certification) -> Iterator[CertifiedRule]:
+    yield CertifiedRule(
+        rule_id=body.rule_id, version=body.version, text=text_of(body), sequence_number=entry.sequence_number
+    )
+
+
+def _projected_rows(entry: Entry, body: RulesProjected) -> Iterator[RecordedRule | CertifiedRule]:
+    for version in body.versions:
+        yield from _version_rows(entry, version)
+    for certification in body.certifications:
+        yield from _certification_rows(entry, certification)
+
+
+def _seal_version(row: RecordedRule) -> RecordedRule:
+    return replace(row, content=hash_of(row.content))
+
+
+def _remark_rows(entry: Entry, body: Remark) -> Iterator[AnswerFinding]:
+    success = Success(answer_id=body.answer_id, steps=body.steps, finding=body.after)
+    yield AnswerFinding(answer_id=body.answer_id, text=hash_of(text_of(success)), sequence_number=entry.sequence_number)
+
+
+def _seal_finding(row: AnswerFinding) -> AnswerFinding:
+    return replace(row, text=hash_of(row.text))
 
 
 def _query_rows(entry: Entry, body: QueryType) -> Iterator[RecordedQuery]:
@@ -233,7 +355,9 @@ def _answer_rows(entry: Entry, body: AnswerDelivered) -> Iterator[DeliveredAnswe
     )
 
 
-def _outcome_rows(entry: Entry, body: OutcomeReported) -> Iterator[StoredSignal | RuleSignal]:
+def _outcome_rows(
+    entry: Entry, body: OutcomeReported
+) -> Iterator[StoredSignal | RuleSignal | RuleCounters | AnswerFinding]:
     is_bound = body.record_hash is not UNSET
     session = body.session if isinstance(body.session, str) else ""
     occurred_at = entry.timestamp if body.occurred_at is UNSET else body.occurred_at
@@ -260,6 +384,9 @@ def _outcome_rows(entry: Entry, body: OutcomeReported) -> Iterator[StoredSignal 
             received_at=entry.timestamp,
             bound=bound,
         )
+    yield from _counter_rows(entry, body.counters)
+    if isinstance(body.finding_hash, str) and body.answer_id is not None:
+        yield AnswerFinding(answer_id=body.answer_id, text=body.finding_hash, sequence_number=entry.sequence_number)
 
 
 def _opened_rows(entry: Entry, body: RootCauseOpened) -> Iterator[OpenedItem]:
@@ -410,7 +537,17 @@ FACTS: tuple[Fact, ...] = (
     Fact(EntryKind.QUERY_TYPE_RECORDED, QueryType, _query_rows, into=(RecordedQuery,)),
     Fact(EntryKind.REPORTER_GRANTED, ReporterGranted, _grant_rows, into=(GrantedReporter,)),
     Fact(EntryKind.ANSWER_DELIVERED, AnswerDelivered, _answer_rows, into=(DeliveredAnswer,)),
-    Fact(EntryKind.OUTCOME_REPORTED, OutcomeReported, _outcome_rows, into=(StoredSignal, RuleSignal)),
+    Fact(
+        EntryKind.OUTCOME_REPORTED,
+        OutcomeReported,
+        _outcome_rows,
+        into=(StoredSignal, RuleSignal, RuleCounters, AnswerFinding),
+    ),
+    Fact(EntryKind.RULES_COUNTED, RulesCounted, _counted_rows, into=(RuleCounters,)),
+    Fact(EntryKind.ANSWER_REMARKED, Remark, _remark_rows, into=(AnswerFinding,)),
+    Fact(EntryKind.RULE_RECORDED, RuleVersion, _version_rows, into=(RecordedRule,)),
+    Fact(EntryKind.RULE_CERTIFIED, Certification, _certification_rows, into=(CertifiedRule,)),
+    Fact(EntryKind.RULES_PROJECTED, RulesProjected, _projected_rows, into=(RecordedRule, CertifiedRule)),
     Fact(EntryKind.ROOT_CAUSE_OPENED, RootCauseOpened, _opened_rows, into=(OpenedItem,)),
     Fact(EntryKind.ROOT_CAUSE_ASKED, RootCauseAsked, _asked_rows, into=(AskedPeople,)),
     Fact(EntryKind.ROOT_CAUSE_CLOSED, RootCauseClosed, _closed_rows, into=(ConcludedItem,)),
@@ -423,8 +560,18 @@ FACTS: tuple[Fact, ...] = (
     Fact(EntryKind.WEBHOOK_REMOVED, WebhookRemoved, _webhook_end_rows, into=(EndedWebhook,)),
 )
 TABLES = (
-    Table("rule_version", Projected(RecordedRule), pending=True),
-    Table("rule_certification", Projected(CertifiedRule), pending=True),
+    Table(
+        "rule_version",
+        Projected(RecordedRule, seal=_seal_version),
+        keys=("rule_id",),
+        taken="version {version} of rule `{rule_id}`",
+    ),
+    Table(
+        "rule_certification",
+        Projected(CertifiedRule),
+        keys=("rule_id",),
+        taken="the certification of `{rule_id}`",
+    ),
     Table("query_type", Projected(RecordedQuery), keys=("slug",), taken="version {version} of `{slug}`"),
     Table("reporter_grant", Projected(GrantedReporter), keys=("principal_id",), taken="the grant to `{principal_id}`"),
     Table(
@@ -435,7 +582,12 @@ TABLES = (
     ),
     Table("outcome_signal", Projected(StoredSignal, seal=_hashed(session="")), taken="signal `{signal_id}`"),
     Table("rule_outcome", Projected(RuleSignal, seal=_seal_rule_signal), taken="signal `{signal_id}`"),
-    Table("rule_counter", Folded(RuleCounters), pending=True),
+    Table(
+        "rule_counter",
+        Projected(RuleCounters, fold=_fold_counters, folds=(EntryKind.OUTCOME_REPORTED, EntryKind.RULES_COUNTED)),
+        keys=("rule_id", "item_id"),
+        replaces=("rule_id",),
+    ),
     Table(
         "root_cause",
         Projected(OpenedItem, seal=_hashed()),
@@ -460,7 +612,12 @@ TABLES = (
         keys=("item_id", "rule_id"),
         taken="the proposal of `{item_id}`",
     ),
-    Table("answer_finding", Projected(AnswerFinding), pending=True),
+    Table(
+        "answer_finding",
+        Projected(AnswerFinding, seal=_seal_finding),
+        keys=("answer_id",),
+        taken="the finding of entry {sequence_number}",
+    ),
     Table(
         "training_pair",
         Projected(StoredPair, seal=_seal_pair),
@@ -474,7 +631,6 @@ TABLES = (
         taken="training job `{job_id}`",
     ),
     Table("training_result", Projected(TrainingResultRow), keys=("job_id",), taken="the result of `{job_id}`"),
-    Table("trace_loop", Projected(TraceLoop), pending=True),
     Table(
         "peer_agreement",
         Projected(RecordedAgreement, seal=_said(by=PrincipalId(""))),
@@ -483,5 +639,12 @@ TABLES = (
     ),
     Table("webhook", Projected(StoredWebhook), keys=("webhook_id",), taken="the webhook `{webhook_id}`"),
     Table("webhook_end", Projected(EndedWebhook), keys=("webhook_id",), taken="the end of the webhook `{webhook_id}`"),
-    Table("webhook_letter", Transient("not examined yet", row=Letter), pending=True),
+    Table(
+        "webhook_attempt",
+        Transient(
+            "nothing: attempts carry a MAC under a key outside the database, and without it the event is posted as if"
+            " for the first time; what was given up or asked for again is read from the ledger",
+            row=WebhookAttempts,
+        ),
+    ),
 )

@@ -96,6 +96,7 @@ class Table:
     """A table of the database: its form, its text columns that are indexed, and how a row is named in a conflict.
 
     `columns` are given where the form has no row type; `tenant_id` comes first, if the table has it.
+    `replaces` are the columns of the key under which the row of a later entry replaces that of an earlier one.
     `pending` marks a table whose projection or fold is not written yet: its rows are not compared.
     """
 
@@ -104,4 +105,5 @@ class Table:
     columns: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     taken: str = ""
+    replaces: tuple[str, ...] = ()
     pending: bool = False

@@ -68,4 +68,4 @@ def _shape(table: Table) -> Shape:
     form = table.form
     is_checked = isinstance(form, Projected) and not table.pending
     seal = form.seal if isinstance(form, Projected) and is_checked else None
-    return Shape(table.name, table.keys, table.taken or f"a row of `{table.name}`", is_checked, seal)
+    return Shape(table.name, table.keys, table.taken or f"a row of `{table.name}`", is_checked, seal, table.replaces)

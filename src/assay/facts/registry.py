@@ -1,7 +1,9 @@
 """Services, their keys, switches and tiers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -15,13 +17,13 @@ from assay.ports.registry_store import (
     ChangedTier,
     HeldLease,
     IndexedService,
-    LoggedAction,
     NodeKey,
     NodeKeyEnd,
     NodeProof,
     NodeSwitchFact,
-    WorkerCounts,
 )
+from assay.registry.discover import ServiceEntry
+from assay.registry.tier_change import TierChange
 from assay.registry.trip import Fired, Restored
 
 
@@ -52,6 +54,46 @@ class ProofMeasured(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     coverage_pct: float
     rules_certified: int
     measured_by: PrincipalId
+
+
+class ServiceListed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `service.listed` or `service.unlisted` entry: the index from now on, and what was found."""
+
+    service_id: str
+    entry: ServiceEntry | None
+    reason: str
+
+
+class ServiceCounted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of an `escalation.attempted` or `switch.tested` entry: their number is what is counted."""
+
+    service_id: str
+
+
+def _listed_rows(entry: Entry, body: ServiceListed) -> Iterator[IndexedService]:
+    yield IndexedService(
+        service_id=body.service_id,
+        text=msgspec.json.encode(body.entry).decode(),
+        checked_at=entry.timestamp,
+        sequence_number=entry.sequence_number,
+    )
+
+
+def _fold_listed(rows: MutableMapping[Any, Any], entry: Entry) -> None:
+    body = msgspec.json.decode(entry.body, type=ServiceListed)
+    rows.pop(body.service_id, None)
+    if entry.kind is EntryKind.SERVICE_LISTED:
+        rows.update((row.service_id, row) for row in _listed_rows(entry, body))
+
+
+def _tier_rows(entry: Entry, body: TierChange) -> Iterator[ChangedTier]:
+    yield ChangedTier(
+        subject=body.subject,
+        version=body.version,
+        text=bytes(entry.body).decode(),
+        changed_at=body.changed_at,
+        sequence_number=entry.sequence_number,
+    )
 
 
 def _fired_rows(entry: Entry, body: Fired) -> Iterator[NodeSwitchFact]:
@@ -116,6 +158,8 @@ FACTS: tuple[Fact, ...] = (
     Fact(EntryKind.SERVICE_KEY_ADDED, KeyAdded, _key_rows, into=(NodeKey,)),
     Fact(EntryKind.SERVICE_KEY_REVOKED, KeyRevoked, _key_end_rows, into=(NodeKeyEnd,)),
     Fact(EntryKind.PROOF_MEASURED, ProofMeasured, _proof_rows, into=(NodeProof,)),
+    Fact(EntryKind.SERVICE_LISTED, ServiceListed, _listed_rows, into=(IndexedService,)),
+    Fact(EntryKind.TIER_CHANGED, TierChange, _tier_rows, into=(ChangedTier,)),
 )
 TABLES = (
     Table(
@@ -136,21 +180,30 @@ TABLES = (
         keys=("service_id", "key_id"),
         taken="the end of the key `{key_id}` of `{service_id}`",
     ),
-    Table("service_entry", Projected(IndexedService), pending=True),
+    Table(
+        "service_entry",
+        Projected(IndexedService, fold=_fold_listed, folds=(EntryKind.SERVICE_LISTED, EntryKind.SERVICE_UNLISTED)),
+        keys=("service_id",),
+        replaces=("service_id",),
+    ),
     Table(
         "service_proof",
         Projected(NodeProof, seal=_seal_proof),
         keys=("service_id",),
         taken="the proof of `{service_id}` at {measured_at}",
     ),
-    Table("tier_change", Projected(ChangedTier), pending=True),
-    Table("service_worker", Transient("not examined yet", row=WorkerCounts), pending=True),
     Table(
-        "service_counter",
-        Transient("not examined yet"),
-        columns=("tenant_id", "service_id", "name", "number"),
-        pending=True,
+        "tier_change",
+        Projected(ChangedTier),
+        keys=("subject",),
+        taken="change {version} of the tier of `{subject}`",
     ),
-    Table("service_action", Projected(LoggedAction), pending=True),
-    Table("service_lease", Transient("not examined yet", row=HeldLease), pending=True),
+    Table(
+        "service_lease",
+        Transient(
+            "nothing: a lease carries a MAC under a key outside the database, and one without it is not there; a"
+            " deleted or older one lasts until the service announces itself again",
+            row=HeldLease,
+        ),
+    ),
 )

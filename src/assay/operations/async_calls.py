@@ -1859,7 +1859,7 @@ class AsyncCalls:
         return result
 
     async def recount_rules(self) -> Recount:
-        """Count every outcome again and compare with the counters, and each row about a rule with its entry."""
+        """Count every outcome again and compare with the counters."""
         result: Recount = await self._perform("rules.recount", drop_absent())
         return result
 

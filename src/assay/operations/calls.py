@@ -1829,7 +1829,7 @@ class Calls:
         return result
 
     def recount_rules(self) -> Recount:
-        """Count every outcome again and compare with the counters, and each row about a rule with its entry."""
+        """Count every outcome again and compare with the counters."""
         result: Recount = self._perform("rules.recount", drop_absent())
         return result
 

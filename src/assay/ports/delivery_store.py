@@ -1,7 +1,7 @@
 """What the node remembers of delivery: rules, kinds of question, answers, outcomes, root causes, training pairs.
 
 Every row follows from the entry of the ledger that its `sequence_number` names (`assay.facts`); `text` is the JSON of
-the room's own type. Rows are added and never changed, but for the counters, which a recount of the outcomes must give.
+the room's own type. Rows are added and never changed, but for the counters, whose row is that of the last entry.
 A row is `bound` (1) where the entry commits to all of it, and None where 0.1.0 wrote an entry that commits to less.
 """
 
@@ -106,7 +106,7 @@ class RuleSignal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class RuleCounters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a rule stands now: the counters of PRAMANA 7.4.2, and how far its episode has come."""
+    """Where a rule stands after an entry: the counters of PRAMANA 7.4.2, and how far its episode has come."""
 
     rule_id: str
     total: int
@@ -120,6 +120,7 @@ class RuleCounters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     item_id: str | None
     absorbed: int
     batched_until: Instant | None
+    sequence_number: int = 0
 
 
 class OpenedItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -171,7 +172,6 @@ class AnswerFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What was found of the steps behind a success, the latest last; `text` is the `Success`."""
 
     answer_id: str
-    position: int
     text: str
     sequence_number: int
 
@@ -208,18 +208,8 @@ class TrainingResultRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     sequence_number: int
 
 
-class TraceLoop(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One turn of READ, ROUTE, RECORD about an answer; `text` is the `Loop`."""
-
-    answer_id: str
-    position: int
-    text: str
-
-
 class DeliveryStore(Protocol):
     """A place that is taken is `store.conflict`; lists come in the order of the ledger unless they say otherwise."""
-
-    def add_rule(self, tenant_id: TenantId, rule: RecordedRule) -> None: ...
 
     def rule_ids(self, tenant_id: TenantId, *, after: str = "", limit: int | None = None) -> tuple[str, ...]:
         """The ids of rules, sorted, from the one after `after` on."""
@@ -243,15 +233,9 @@ class DeliveryStore(Protocol):
         """Every certification, by rule, each in the order of the ledger."""
         ...
 
-    def latest_version(self, tenant_id: TenantId, rule_id: str) -> int | None:
-        """The version in force, without reading the rule."""
-        ...
-
     def latest_versions(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> dict[str, int]:
-        """The same for many; a rule that is not there has none."""
+        """The versions in force; a rule that is not there has none."""
         ...
-
-    def add_certification(self, tenant_id: TenantId, certified: CertifiedRule) -> None: ...
 
     def certifications(self, tenant_id: TenantId, rule_id: str) -> tuple[CertifiedRule, ...]: ...
 
@@ -315,30 +299,20 @@ class DeliveryStore(Protocol):
         """Every signal of the tenant, once for each of its rules, by rule and in the order of the ledger."""
         ...
 
-    def outcome_counts(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> dict[tuple[str, str], int]:
-        """How many signals of each outcome there are about each of these rules."""
-        ...
-
     def answers_with(self, tenant_id: TenantId, rule_id: str, version: int, outcome: str) -> tuple[str, ...]:
         """The answers that this version took part in and of which this outcome was reported, each once."""
         ...
 
-    def put_counters(self, tenant_id: TenantId, counters: RuleCounters) -> None:
-        """Replaces what was counted of that rule before."""
+    def put_counters(self, tenant_id: TenantId, counters: Sequence[RuleCounters]) -> None:
+        """Replaces what was counted of these rules before, each of which is there once; the entries are appended."""
         ...
 
-    def put_all_counters(self, tenant_id: TenantId, counters: Sequence[RuleCounters]) -> None:
-        """The same for many; each rule once."""
+    def find_counters(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> tuple[RuleCounters, ...]:
+        """The counters of these rules after their newest outcomes, in any order; older ones are not returned."""
         ...
 
-    def find_counters(self, tenant_id: TenantId, rule_id: str) -> RuleCounters | None: ...
-
-    def find_all_counters(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> tuple[RuleCounters, ...]:
-        """Those of them that are there, in any order."""
-        ...
-
-    def counters(self, tenant_id: TenantId) -> tuple[RuleCounters, ...]:
-        """The counters of every rule that has some, sorted by rule."""
+    def reported_among(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> frozenset[str]:
+        """Those of these rules of which outcomes were reported."""
         ...
 
     def find_item(self, tenant_id: TenantId, item_id: str) -> OpenedItem | None: ...
@@ -367,7 +341,9 @@ class DeliveryStore(Protocol):
         """As `asked_on`."""
         ...
 
-    def add_finding(self, tenant_id: TenantId, finding: AnswerFinding) -> None: ...
+    def add_findings(self, tenant_id: TenantId, findings: Sequence[AnswerFinding]) -> None:
+        """As `add_signals`."""
+        ...
 
     def findings(self, tenant_id: TenantId, answer_id: str) -> tuple[AnswerFinding, ...]: ...
 
@@ -386,13 +362,3 @@ class DeliveryStore(Protocol):
     def jobs(self, tenant_id: TenantId) -> tuple[TrainingJobRow, ...]: ...
 
     def find_result(self, tenant_id: TenantId, job_id: str) -> TrainingResultRow | None: ...
-
-    def add_loop(self, tenant_id: TenantId, answer_id: str, text: str) -> None:
-        """Takes the next position of that answer."""
-        ...
-
-    def add_first_loops(self, tenant_id: TenantId, answer_id: str, texts: Sequence[str]) -> None:
-        """The turns of an answer that has none, in one statement."""
-        ...
-
-    def loops(self, tenant_id: TenantId, answer_id: str) -> tuple[TraceLoop, ...]: ...

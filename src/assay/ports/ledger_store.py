@@ -118,6 +118,10 @@ class LedgerStore(Protocol):
         """How many of these entries are there, of one kind or all; fewer than their numbers say is a gap."""
         ...
 
+    def count_kind(self, tenant_id: TenantId, kind: EntryKind) -> int:
+        """How many entries of a kind are stored; what the open unit of work appended is not among them."""
+        ...
+
     def find_latest(self, tenant_id: TenantId, kind: EntryKind) -> int | None:
         """The number of the newest stored entry of a kind; what the open unit of work appended is not among them.
 

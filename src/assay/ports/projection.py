@@ -15,7 +15,8 @@ class Shape(NamedTuple):
     `keys` are the text columns of indexes, which have to be short. `taken` names a row whose place is taken, with the
     row's fields in braces. Where a row holds content that its entry only commits to, `seal` replaces the content by
     its hash; sealed rows are compared. A row type that is not `is_checked` is returned as it was read. A view has no
-    table (`table` is empty): it is read from the entry itself.
+    table (`table` is empty): it is read from the entry itself. A row with the same values of the columns `replaces` is
+    replaced, where there are such columns.
     """
 
     table: str
@@ -23,6 +24,7 @@ class Shape(NamedTuple):
     taken: str
     is_checked: bool
     seal: Callable[[Any], Struct] | None
+    replaces: tuple[str, ...] = ()
 
 
 class Projector(Protocol):

@@ -1,6 +1,6 @@
-"""The registry's memory: switches and their facts, actions logged before they ran, keys, leases, proofs, tiers.
+"""What is stored about services: switches and their facts, keys, leases, proofs, tiers; counts and logged actions.
 
-A node keeps it beside its ledger; the workers of one service share it in a file of their own.
+A node has a registry of services beside its ledger; the workers of one service share a file of their own.
 """
 
 from collections.abc import Callable
@@ -77,11 +77,12 @@ class HeldLease(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class IndexedService(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What was found to be served: `text` is the JSON of a `ServiceEntry`."""
+    """What was found to be served: `text` is the JSON of a `ServiceEntry`, as its ledger entry has it."""
 
     service_id: str
     text: str
     checked_at: Instant
+    sequence_number: int
 
 
 class ProofRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,6 +101,7 @@ class ChangedTier(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     version: int
     text: str
     changed_at: Instant
+    sequence_number: int
 
 
 class NodeSwitchFact(SwitchFact, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -120,15 +122,55 @@ class NodeProof(ProofRecord, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     sequence_number: int
 
 
-class RegistryStore(Protocol):
-    """Facts, actions, keys, their ends, proofs and changes of tiers are only added; the rest says how things stand."""
-
-    def add_fact(self, tenant_id: TenantId, fact: SwitchFact) -> None:
-        """For the file of a service; a node records an entry. A place that is taken is `store.conflict`."""
-        ...
+class SwitchStore(Protocol):
+    """What a node and the file of a service both have."""
 
     def facts(self, tenant_id: TenantId, service_id: str) -> tuple[SwitchFact, ...]:
         """In the order they were recorded."""
+        ...
+
+    def proofs(self, tenant_id: TenantId, service_id: str, *, since: Instant) -> tuple[ProofRecord, ...]:
+        """The measurements of PROOF, by time."""
+        ...
+
+    def latest_proof(self, tenant_id: TenantId, service_id: str) -> ProofRecord | None: ...
+
+
+class RegistryStore(SwitchStore, Protocol):
+    """The registry of a node. All but leases follows from ledger entries: `unit.record` adds it."""
+
+    def keys(self, tenant_id: TenantId, service_id: str) -> tuple[RegisteredKey, ...]:
+        """Every key that was ever made known, also those that were revoked."""
+        ...
+
+    def revoked_keys(self, tenant_id: TenantId, service_id: str) -> tuple[RevokedKey, ...]: ...
+
+    def put_lease(self, tenant_id: TenantId, lease: HeldLease) -> None:
+        """Replaces the lease of that instance; it is stored with a MAC."""
+        ...
+
+    def leases(self, tenant_id: TenantId, service_id: str | None = None) -> tuple[HeldLease, ...]:
+        """The leases of one service or of all, sorted by service and instance; none whose MAC does not hold."""
+        ...
+
+    def drop_lease(self, tenant_id: TenantId, service_id: str, instance_id: str) -> None: ...
+
+    def entries(self, tenant_id: TenantId) -> tuple[IndexedService, ...]: ...
+
+    def drop_entry(self, tenant_id: TenantId, service_id: str) -> None:
+        """With the entry that unlists it."""
+        ...
+
+    def tier_changes(self, tenant_id: TenantId, subject: str) -> tuple[ChangedTier, ...]:
+        """In the order of their versions."""
+        ...
+
+
+class ServiceStore(SwitchStore, Protocol):
+    """What the workers of one service share. Facts, actions and proofs are only added."""
+
+    def add_fact(self, tenant_id: TenantId, fact: SwitchFact) -> None:
+        """A place that is taken is `store.conflict`."""
         ...
 
     def put_counts(self, tenant_id: TenantId, counts: WorkerCounts) -> None:
@@ -155,54 +197,16 @@ class RegistryStore(Protocol):
         """The latest first."""
         ...
 
-    def keys(self, tenant_id: TenantId, service_id: str) -> tuple[RegisteredKey, ...]:
-        """Every key that was ever made known, also those that were revoked."""
-        ...
-
-    def revoked_keys(self, tenant_id: TenantId, service_id: str) -> tuple[RevokedKey, ...]: ...
-
-    def put_lease(self, tenant_id: TenantId, lease: HeldLease) -> None:
-        """Replaces the lease of that instance."""
-        ...
-
-    def leases(self, tenant_id: TenantId, service_id: str | None = None) -> tuple[HeldLease, ...]:
-        """The leases of one service or of all, sorted by service and instance."""
-        ...
-
-    def drop_lease(self, tenant_id: TenantId, service_id: str, instance_id: str) -> None: ...
-
-    def put_entry(self, tenant_id: TenantId, entry: IndexedService) -> None: ...
-
-    def entries(self, tenant_id: TenantId) -> tuple[IndexedService, ...]: ...
-
-    def drop_entry(self, tenant_id: TenantId, service_id: str) -> None: ...
-
-    def add_proof(self, tenant_id: TenantId, proof: ProofRecord) -> None:
-        """For the file of a service; a node records an entry."""
-        ...
-
-    def proofs(self, tenant_id: TenantId, service_id: str, *, since: Instant) -> tuple[ProofRecord, ...]:
-        """The measurements of PROOF, by time."""
-        ...
-
-    def latest_proof(self, tenant_id: TenantId, service_id: str) -> ProofRecord | None: ...
-
-    def add_tier_change(self, tenant_id: TenantId, change: ChangedTier) -> None:
-        """A version that is taken is `store.conflict`."""
-        ...
-
-    def tier_changes(self, tenant_id: TenantId, subject: str) -> tuple[ChangedTier, ...]:
-        """In the order of their versions."""
-        ...
+    def add_proof(self, tenant_id: TenantId, proof: ProofRecord) -> None: ...
 
 
 class ServiceMemory(Protocol):
     """Where all workers of one service meet; what `write` has done is durable when it returns."""
 
-    def write(self, work: Callable[[RegistryStore], T]) -> T:
+    def write(self, work: Callable[[ServiceStore], T]) -> T:
         """All of it or nothing; one worker at a time."""
         ...
 
-    def read(self, work: Callable[[RegistryStore], T]) -> T: ...
+    def read(self, work: Callable[[ServiceStore], T]) -> T: ...
 
     def close(self) -> None: ...

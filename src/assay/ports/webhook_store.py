@@ -1,8 +1,8 @@
-"""What the node remembers of webhooks: subscriptions, their ends, and events that could not be delivered.
+"""What the node stores of webhooks: subscriptions, their ends, and attempts at the event that is being posted.
 
 Subscriptions and their ends are added and never changed. A letter is an event that waits apart from its subscription's
-order: dead until somebody asks for it again, then due, and gone when it was delivered. One that is still tried in its
-order has its attempts so far in a letter too, so that they count on after a restart.
+order: dead until somebody asks for it again, then due, and gone when it was delivered. Letters are read from the
+ledger. An event that is still tried in its order has a row with its attempts, so that they count on after a restart.
 """
 
 from enum import StrEnum
@@ -47,6 +47,16 @@ class Letter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     changed_at: Instant
 
 
+class WebhookAttempts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How often an event was posted in vain, and when last; `mac` is made by the store."""
+
+    webhook_id: str
+    position: int
+    attempts: int
+    changed_at: Instant
+    mac: str = ""
+
+
 class WebhookStore(Protocol):
     def find_webhook(self, tenant_id: TenantId, webhook_id: str) -> StoredWebhook | None:
         """Also one that has ended."""
@@ -58,16 +68,12 @@ class WebhookStore(Protocol):
         """Those that have not ended, the oldest first."""
         ...
 
-    def put_letter(self, tenant_id: TenantId, letter: Letter) -> None:
-        """Replaces what was known of that event and that webhook."""
+    def put_attempts(self, tenant_id: TenantId, attempts: WebhookAttempts) -> None:
+        """Replaces what was known of any event of that webhook."""
         ...
 
-    def find_letter(self, tenant_id: TenantId, webhook_id: str, position: int) -> Letter | None: ...
-
-    def drop_letter(self, tenant_id: TenantId, webhook_id: str, position: int) -> None: ...
-
-    def letters(
-        self, tenant_id: TenantId, webhook_id: str, *, state: LetterState, limit: int = 1000
-    ) -> tuple[Letter, ...]:
-        """A webhook's letters in this state, by position."""
+    def find_attempts(self, tenant_id: TenantId, webhook_id: str, position: int) -> WebhookAttempts | None:
+        """None where there are none, or their MAC does not hold."""
         ...
+
+    def drop_attempts(self, tenant_id: TenantId, webhook_id: str) -> None: ...

@@ -30,6 +30,7 @@ from assay.adapters.process_pool import ProcessPools
 from assay.adapters.sqlite.database import SqliteDatabase
 from assay.config import BadConfigError, Config, parse_config
 from assay.facts.table import PROJECTOR
+from assay.flows.delivery.bring_rules import bring_rules
 from assay.flows.ledger.found_node import found_node
 from assay.flows.ledger.own_keys import verify_own_keys
 from assay.flows.ledger.resume_ledger import resume_ledger
@@ -180,6 +181,7 @@ def open_node(
         if writable:
             verify_own_keys(tools, at=tools.clock.now(), find_place=_finder(config, opened))
             resume_ledger(tools)
+            bring_rules(tools)
         yield tools, config
 
 

@@ -4,14 +4,13 @@ import json
 from pathlib import Path
 
 import httpx
-import msgspec
 import pytest
 
 from assay.adapters.keyfile import create_key_file, load_key_file, public_path
 from assay.adapters.service_file import ServiceFile
+from assay.flows.registry.registry_entry import listing_entry
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import parse_instant
-from assay.ports.registry_store import IndexedService
 from assay.registry.discover import ServiceEntry
 from assay.registry.open_manifest import open_manifest, verify_manifest
 from assay.registry.permission import mask_of
@@ -137,9 +136,8 @@ def test_services_are_listed_and_found_by_what_they_can_do(home: Path) -> None:
     assert ask("--home", home, "service", "list", "--json").json == {"items": [], "next": None}
     assert ask("--home", home, "service", "who-can", "READ").code == 1
     with open_node(home) as (tools, _):
-        text = msgspec.json.encode(entry).decode()
-        row = IndexedService(service_id=entry.id, text=text, checked_at=tools.clock.now())
-        tools.database.write(lambda unit: unit.registry.put_entry(TenantId("default"), row))
+        draft = listing_entry(TenantId("default"), entry.id, entry, "served as declared", at=tools.clock.now())
+        tools.database.write(lambda unit: unit.record(draft))
     assert [one["id"] for one in ask("--home", home, "service", "list", "--json").json["items"]] == ["bookings"]
     for bits in (("READ", "QUERY"), ("READ,QUERY",)):
         assert ask("--home", home, "service", "who-can", *bits, "--json").json == {"services": ["bookings"]}

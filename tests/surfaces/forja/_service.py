@@ -24,7 +24,7 @@ from assay.adapters.service_file import ServiceFile
 from assay.flows.registry.service_desk import NodeDesk
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ids import PrincipalId
-from assay.ports.registry_store import RegistryStore
+from assay.ports.registry_store import ServiceStore
 from assay.registry.permission import mask_of
 from assay.surfaces.attach import Agent
 from assay.surfaces.forja.reply import Receive, Scope, Send
@@ -56,11 +56,11 @@ class Failing:
         self.is_gone = False
         self.refused = threading.Event()
 
-    def write(self, work: Callable[[RegistryStore], T]) -> T:
+    def write(self, work: Callable[[ServiceStore], T]) -> T:
         self._look()
         return self.inner.write(work)
 
-    def read(self, work: Callable[[RegistryStore], T]) -> T:
+    def read(self, work: Callable[[ServiceStore], T]) -> T:
         self._look()
         return self.inner.read(work)
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.adapters.service_file import ServiceFile
-from assay.ports.registry_store import RegistryStore
+from assay.ports.registry_store import ServiceStore
 from assay.surfaces.forja.reply import Message
 from tests.surfaces.forja._service import FRAMEWORKS, Failing, House, opened_house, run
 
@@ -78,7 +78,7 @@ def test_a_slow_memory_holds_no_request(tmp_path: Path) -> None:
     with opened_house(tmp_path, "plain", memory=memory) as house:
         begun, go_on = threading.Event(), threading.Event()
 
-        def slow(_store: RegistryStore) -> None:
+        def slow(_store: ServiceStore) -> None:
             begun.set()
             go_on.wait(30)
 

@@ -18,7 +18,7 @@ from starlette.routing import Mount, Route
 import assay
 from assay.adapters.service_file import ServiceFile
 from assay.kernel.errors import Error
-from assay.ports.registry_store import RegistryStore
+from assay.ports.registry_store import ServiceStore
 from assay.surfaces.attach import Agent
 from assay.surfaces.forja.reply import Message
 from tests.registry.codex import codex
@@ -244,7 +244,7 @@ def test_a_slow_memory_holds_none_of_the_applications_own_threads(tmp_path: Path
     memory = ServiceFile(tmp_path / "m.db")
     begun, go_on = threading.Event(), threading.Event()
 
-    def slow(_store: RegistryStore) -> None:
+    def slow(_store: ServiceStore) -> None:
         begun.set()
         go_on.wait(60)
 

@@ -37,7 +37,6 @@ _APPEND_ONLY = (
     "verdict_index",
     "egress_note",
     "switch_fact",
-    "service_action",
     "service_key",
     "service_key_end",
     "service_proof",
@@ -62,7 +61,6 @@ _APPEND_ONLY = (
     "training_pair",
     "training_job",
     "training_result",
-    "trace_loop",
     "webhook",
     "webhook_end",
     "peer_agreement",
@@ -92,18 +90,16 @@ _RIGHTS = (
     ("outbox_cursor", "SELECT, INSERT, UPDATE (position)"),
     ("truth_due", "SELECT, INSERT, DELETE, UPDATE (version, due_at)"),
     ("trust_mark", "SELECT, INSERT, UPDATE (through, text, signature)"),
-    ("service_worker", "SELECT, INSERT, DELETE, UPDATE (text, updated_at)"),
-    ("service_counter", "SELECT, INSERT, UPDATE (number)"),
     ("service_lease", "SELECT, INSERT, DELETE, UPDATE (lease, announce, expires_at)"),
-    ("service_entry", "SELECT, INSERT, DELETE, UPDATE (text, checked_at)"),
+    ("service_entry", "SELECT, INSERT, DELETE, UPDATE (text, checked_at, sequence_number)"),
     (
         "rule_counter",
         (
             "SELECT, INSERT, UPDATE (total, success, failure, partial, indeterminate, consecutive_failures,"
-            " tainted_success, streak, item_id, absorbed, batched_until)"
+            " tainted_success, streak, item_id, absorbed, batched_until, sequence_number)"
         ),
     ),
-    ("webhook_letter", "SELECT, INSERT, DELETE, UPDATE (state, attempts, problem, changed_at)"),
+    ("webhook_attempt", "SELECT, INSERT, DELETE, UPDATE (position, attempts, changed_at, mac)"),
     ("kept_request", "SELECT, INSERT, DELETE, UPDATE (status, headers, body)"),
     ("request_nonce", "SELECT, INSERT, DELETE"),
     ("login_failure", "SELECT, INSERT, DELETE, UPDATE (count, failed_at)"),

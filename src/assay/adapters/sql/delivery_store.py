@@ -1,15 +1,14 @@
 """Rules, answers, outcomes, root causes and training pairs in SQL."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import islice
 from operator import attrgetter
 from typing import TypeVar
 
 from msgspec import Struct
-from msgspec.structs import astuple
 
-from assay.adapters.sql.row import add_row, add_rows, columns_of, sortable, verify_row
+from assay.adapters.sql.row import add_rows, put_rows, sortable, verify_row
 from assay.adapters.sql.rows import Rows
 from assay.adapters.sql.session import Row
 from assay.adapters.sql.storable import MAX_KEY_BYTES, verify_key, verify_text
@@ -31,7 +30,6 @@ from assay.ports.delivery_store import (
     RuleSignal,
     StoredPair,
     StoredSignal,
-    TraceLoop,
     TrainingJobRow,
     TrainingResultRow,
 )
@@ -43,9 +41,11 @@ _BY_PLACE = " ORDER BY sequence_number"
 # Signals come together, and each moment of theirs is in two rows.
 _sortable = lru_cache(maxsize=256)(sortable)
 _RULE_OF = attrgetter("rule_id")
-_COUNTER_COLUMNS = columns_of(RuleCounters)
-_COUNTER_MARKS = f"({', '.join('?' * (1 + len(_COUNTER_COLUMNS)))})"
-_ANEW = ", ".join(f"{name} = excluded.{name}" for name in _COUNTER_COLUMNS[1:])
+# Only the row of an entry that is not older than what was reported last: an earlier state of the row is none.
+_NEWEST_COUNTERS = (
+    "AND sequence_number >= coalesce((SELECT max(o.sequence_number) FROM rule_outcome AS o"
+    " WHERE o.rule_id = rule_counter.rule_id AND o.tenant_id = rule_counter.tenant_id), 0)"
+)
 # The last column of each is the one that may be long; the others are looked up by.
 _SIGNAL_COLUMNS = (
     "tenant_id",
@@ -72,8 +72,6 @@ _RULE_SIGNAL_COLUMNS = (
 )
 # Places in one statement; every engine takes as many. A power of two, see `_filled`.
 _AT_ONCE = 512
-# Of which each has a dozen places.
-_MOST_COUNTERS = 32
 
 
 class SqlDeliveryStore:
@@ -82,9 +80,6 @@ class SqlDeliveryStore:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self._session = rows.session
-
-    def add_rule(self, tenant_id: TenantId, rule: RecordedRule) -> None:
-        self._add("rule_version", tenant_id, rule, f"version {rule.version} of rule `{rule.rule_id}`", "rule_id")
 
     def rule_ids(self, tenant_id: TenantId, *, after: str = "", limit: int | None = None) -> tuple[str, ...]:
         sql = "SELECT rule_id FROM rule_version WHERE tenant_id = ? AND rule_id > ? AND version = 1 ORDER BY rule_id"
@@ -111,27 +106,12 @@ class SqlDeliveryStore:
     def every_certification(self, tenant_id: TenantId) -> Iterator[CertifiedRule]:
         return self._rows.stream(CertifiedRule, "WHERE tenant_id = ? ORDER BY rule_id, sequence_number", (tenant_id,))
 
-    def latest_version(self, tenant_id: TenantId, rule_id: str) -> int | None:
-        rows = self._session.query(
-            "SELECT version FROM rule_version WHERE rule_id = ? AND tenant_id = ? ORDER BY version DESC LIMIT 1",
-            (rule_id, tenant_id),
-        )
-        return int(rows[0][0]) if rows else None
-
     def latest_versions(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for part in _filled(rule_ids):
-            sql = (
-                f"SELECT rule_id, max(version) FROM rule_version WHERE rule_id IN ({_marks(part)})"  # noqa: S608 - marks
-                " AND tenant_id = ? GROUP BY rule_id"
-            )
-            rows = self._session.query(sql, (*part, tenant_id))
-            found.update((str(rule_id), int(version)) for rule_id, version in rows)
-        return found
-
-    def add_certification(self, tenant_id: TenantId, certified: CertifiedRule) -> None:
-        what = f"the certification of `{certified.rule_id}`"
-        self._add("rule_certification", tenant_id, certified, what, "rule_id")
+        newest = (
+            "AND version = (SELECT max(o.version) FROM rule_version AS o"
+            " WHERE o.rule_id = rule_version.rule_id AND o.tenant_id = rule_version.tenant_id)"
+        )
+        return {row.rule_id: row.version for row in self._any(tenant_id, "rule_id", rule_ids, RecordedRule, newest)}
 
     def certifications(self, tenant_id: TenantId, rule_id: str) -> tuple[CertifiedRule, ...]:
         sql = f"WHERE rule_id = ? AND tenant_id = ?{_BY_PLACE}"
@@ -259,41 +239,25 @@ class SqlDeliveryStore:
         # By rule and place, which is the order of the table itself: each rule's own order is all that counts.
         return self._rows.stream(RuleSignal, "WHERE tenant_id = ? ORDER BY rule_id, sequence_number", (tenant_id,))
 
-    def outcome_counts(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> dict[tuple[str, str], int]:
-        found: dict[tuple[str, str], int] = {}
-        for part in _filled(rule_ids):
-            rows = self._session.query(
-                f"SELECT rule_id, outcome, count(*) FROM rule_outcome WHERE rule_id IN ({_marks(part)})"  # noqa: S608 - marks
-                " AND tenant_id = ? GROUP BY rule_id, outcome",
-                (*part, tenant_id),
-            )
-            found.update({(str(rule_id), str(outcome)): int(count) for rule_id, outcome, count in rows})
-        return found
-
     def answers_with(self, tenant_id: TenantId, rule_id: str, version: int, outcome: str) -> tuple[str, ...]:
         rest = f"rule_id = ? AND tenant_id = ? AND rule_version = ? AND outcome = ?{_BY_PLACE}"
         found = self._signals_of(tenant_id, rest, (rule_id, tenant_id, version, outcome))
         return tuple(dict.fromkeys(row.answer_id for row in found if row.answer_id is not None))
 
-    def put_counters(self, tenant_id: TenantId, counters: RuleCounters) -> None:
-        self.put_all_counters(tenant_id, (counters,))
+    def put_counters(self, tenant_id: TenantId, counters: Sequence[RuleCounters]) -> None:
+        for row in counters:
+            verify_row(row, "rule_id", "item_id")
+        put_rows(self._session, "rule_counter", tenant_id, counters, ("rule_id",))
 
-    def put_all_counters(self, tenant_id: TenantId, counters: Sequence[RuleCounters]) -> None:
-        rows = [_counter_row(tenant_id, one) for one in counters]
-        # In parts that are powers of two, largest first, for the reason that `_filled` has.
-        while rows:
-            count = 1 << (min(len(rows), _MOST_COUNTERS).bit_length() - 1)
-            part, rows = rows[:count], rows[count:]
-            self._session.run(_put_counters(count), [value for row in part for value in row])
+    def find_counters(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> tuple[RuleCounters, ...]:
+        return tuple(self._any(tenant_id, "rule_id", rule_ids, RuleCounters, _NEWEST_COUNTERS))
 
-    def find_counters(self, tenant_id: TenantId, rule_id: str) -> RuleCounters | None:
-        return self._one("WHERE rule_id = ? AND tenant_id = ?", (rule_id, tenant_id), RuleCounters)
-
-    def find_all_counters(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> tuple[RuleCounters, ...]:
-        return tuple(self._any(tenant_id, "rule_id", rule_ids, RuleCounters))
-
-    def counters(self, tenant_id: TenantId) -> tuple[RuleCounters, ...]:
-        return self._all("WHERE tenant_id = ? ORDER BY rule_id", (tenant_id,), RuleCounters)
+    def reported_among(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> frozenset[str]:
+        found: set[str] = set()
+        for part in _filled(rule_ids):
+            sql = f"SELECT DISTINCT rule_id FROM rule_outcome WHERE rule_id IN ({_marks(part)}) AND tenant_id = ?"  # noqa: S608 - marks
+            found.update(str(row[0]) for row in self._session.query(sql, (*part, tenant_id)))
+        return frozenset(found)
 
     def find_item(self, tenant_id: TenantId, item_id: str) -> OpenedItem | None:
         return self._one("WHERE item_id = ? AND tenant_id = ?", (item_id, tenant_id), OpenedItem)
@@ -320,16 +284,16 @@ class SqlDeliveryStore:
     def proposals_on(self, tenant_id: TenantId, item_ids: Iterable[str]) -> tuple[ProposedRule, ...]:
         return tuple(self._any(tenant_id, "item_id", item_ids, ProposedRule))
 
-    def add_finding(self, tenant_id: TenantId, finding: AnswerFinding) -> None:
-        what = f"finding {finding.position} of `{finding.answer_id}`"
-        self._add("answer_finding", tenant_id, finding, what, "answer_id")
+    def add_findings(self, tenant_id: TenantId, findings: Sequence[AnswerFinding]) -> None:
+        for row in findings:
+            verify_row(row, "answer_id")
+        add_rows(self._session, "answer_finding", tenant_id, findings, "the findings")
 
     def findings(self, tenant_id: TenantId, answer_id: str) -> tuple[AnswerFinding, ...]:
-        sql = "WHERE answer_id = ? AND tenant_id = ? ORDER BY position"
-        return self._all(sql, (answer_id, tenant_id), AnswerFinding)
+        return self._all(f"WHERE answer_id = ? AND tenant_id = ?{_BY_PLACE}", (answer_id, tenant_id), AnswerFinding)
 
     def every_finding(self, tenant_id: TenantId) -> Iterator[AnswerFinding]:
-        return self._rows.stream(AnswerFinding, "WHERE tenant_id = ? ORDER BY answer_id, position", (tenant_id,))
+        return self._rows.stream(AnswerFinding, "WHERE tenant_id = ? ORDER BY answer_id, sequence_number", (tenant_id,))
 
     def find_pair(self, tenant_id: TenantId, pair_id: str) -> StoredPair | None:
         return self._one("WHERE pair_id = ? AND tenant_id = ?", (pair_id, tenant_id), StoredPair)
@@ -352,24 +316,6 @@ class SqlDeliveryStore:
     def find_result(self, tenant_id: TenantId, job_id: str) -> TrainingResultRow | None:
         return self._one("WHERE job_id = ? AND tenant_id = ?", (job_id, tenant_id), TrainingResultRow)
 
-    def add_loop(self, tenant_id: TenantId, answer_id: str, text: str) -> None:
-        rows = self._session.query(
-            "SELECT position FROM trace_loop WHERE answer_id = ? AND tenant_id = ? ORDER BY position DESC LIMIT 1",
-            (answer_id, tenant_id),
-        )
-        loop = TraceLoop(answer_id=answer_id, position=1 + (int(rows[0][0]) if rows else 0), text=text)
-        self._add("trace_loop", tenant_id, loop, f"turn {loop.position} of `{answer_id}`", "answer_id")
-
-    def add_first_loops(self, tenant_id: TenantId, answer_id: str, texts: Sequence[str]) -> None:
-        loops = [TraceLoop(answer_id=answer_id, position=place, text=text) for place, text in enumerate(texts, 1)]
-        for loop in loops:
-            verify_row(loop, "answer_id")
-        add_rows(self._session, "trace_loop", tenant_id, loops, f"the turns of `{answer_id}`")
-
-    def loops(self, tenant_id: TenantId, answer_id: str) -> tuple[TraceLoop, ...]:
-        sql = "WHERE answer_id = ? AND tenant_id = ? ORDER BY position"
-        return self._all(sql, (answer_id, tenant_id), TraceLoop)
-
     def _items(self, tenant_id: TenantId, *, without: str | None) -> tuple[OpenedItem, ...]:
         sql = "WHERE tenant_id = ?"
         if without is not None:
@@ -379,12 +325,8 @@ class SqlDeliveryStore:
             )
         return self._all(sql + _BY_PLACE, (tenant_id,), OpenedItem)
 
-    def _add(self, table: str, tenant_id: TenantId, record: Struct, what: str, *keys: str) -> None:
-        verify_row(record, *keys)
-        add_row(self._session, table, tenant_id, record, what)
-
     def _add_many(self, table: str, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
-        """As `_add`, for rows that come thousands of times a second: one look at all texts of all rows together."""
+        """Add rows that come thousands of times a second: one look at all texts of all rows together."""
         keys = [value for row in rows for value in row[:-1] if type(value) is str]
         whole = "".join(keys) + "".join([row[-1] for row in rows])
         if not whole.isascii() or "\0" in whole or max(map(len, keys), default=0) > MAX_KEY_BYTES:
@@ -394,9 +336,12 @@ class SqlDeliveryStore:
     def _one(self, rest: str, parameters: tuple[object, ...], kind: type[T]) -> T | None:
         return self._rows.one(kind, rest, parameters)
 
-    def _any(self, tenant_id: TenantId, column: str, names: Iterable[str], kind: type[T]) -> Iterator[T]:
+    def _any(
+        self, tenant_id: TenantId, column: str, names: Iterable[str], kind: type[T], rest: str = ""
+    ) -> Iterator[T]:
         for part in _filled(names):
-            yield from self._all(f"WHERE {column} IN ({_marks(part)}) AND tenant_id = ?", (*part, tenant_id), kind)
+            sql = f"WHERE {column} IN ({_marks(part)}) AND tenant_id = ? {rest}"
+            yield from self._all(sql, (*part, tenant_id), kind)
 
     def _all(self, rest: str, parameters: tuple[object, ...], kind: type[T]) -> tuple[T, ...]:
         return self._rows.all(kind, rest, parameters)
@@ -409,22 +354,6 @@ def _verify_each(rows: Sequence[Row]) -> None:
             if type(value) is str:
                 verify_key("key of a signal", value)
         verify_text("signal", row[-1])
-
-
-def _counter_row(tenant_id: TenantId, counters: RuleCounters) -> Row:
-    verify_key("rule_id", counters.rule_id)
-    verify_key("item_id", counters.item_id or "")
-    *values, until = astuple(counters)
-    return (tenant_id, *values, None if until is None else sortable(until))
-
-
-@cache
-def _put_counters(count: int) -> str:
-    """So many rows in one statement."""
-    return (
-        f"INSERT INTO rule_counter (tenant_id, {', '.join(_COUNTER_COLUMNS)})"  # noqa: S608 - our constants
-        f" VALUES {', '.join([_COUNTER_MARKS] * count)} ON CONFLICT (rule_id, tenant_id) DO UPDATE SET {_ANEW}"
-    )
 
 
 def _filled(names: Iterable[str]) -> Iterator[list[str]]:

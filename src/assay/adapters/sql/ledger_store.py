@@ -142,6 +142,13 @@ class SqlLedgerStore:
         )
         return int(rows[0][0])
 
+    def count_kind(self, tenant_id: TenantId, kind: EntryKind) -> int:
+        rows = self._session.query(
+            f"SELECT COUNT(*) FROM ledger WHERE tenant_id = ? AND kind = '{kind.value}'",  # noqa: S608 - our constant
+            (tenant_id,),
+        )
+        return int(rows[0][0])
+
     def find_latest(self, tenant_id: TenantId, kind: EntryKind) -> int | None:
         # The kind is written out: only then does a planner know that the index of such entries alone will do.
         rows = self._session.query(

@@ -1,14 +1,16 @@
-"""Switches, logged actions, service keys, leases and proofs in SQL."""
+"""The registry of a node, and the file that the workers of one service share, in SQL."""
 
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
 from assay.adapters.sql.rows import Rows
 from assay.adapters.sql.session import Row, SqlSession
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
+from assay.ports.credential_seal import CredentialSeal, StoredCredential, add_mac, split_mac
 from assay.ports.registry_store import (
     ChangedTier,
     HeldLease,
@@ -36,16 +38,11 @@ def _select(kind: type[Struct], table: str) -> str:
 _FACT = _select(SwitchFact, "switch_fact")
 _COUNTS = _select(WorkerCounts, "service_worker")
 _ACTION = _select(LoggedAction, "service_action")
-_KEY = _select(RegisteredKey, "service_key")
-_REVOKED = _select(RevokedKey, "service_key_end")
-_LEASE = _select(HeldLease, "service_lease")
-_ENTRY = _select(IndexedService, "service_entry")
 _PROOF = _select(ProofRecord, "service_proof")
-_TIER = _select(ChangedTier, "tier_change")
 
 
-class SqlRegistryStore:
-    """Implements `ports.registry_store.RegistryStore`."""
+class SqlServiceStore:
+    """Implements `ports.registry_store.ServiceStore`."""
 
     def __init__(self, session: SqlSession) -> None:
         self._session = session
@@ -111,54 +108,6 @@ class SqlRegistryStore:
             LoggedAction,
         )
 
-    def keys(self, tenant_id: TenantId, service_id: str) -> tuple[RegisteredKey, ...]:
-        return self._all(f"{_KEY}{_OF_SERVICE} ORDER BY key_id", (service_id, tenant_id), RegisteredKey)
-
-    def revoked_keys(self, tenant_id: TenantId, service_id: str) -> tuple[RevokedKey, ...]:
-        return self._all(f"{_REVOKED}{_OF_SERVICE} ORDER BY key_id", (service_id, tenant_id), RevokedKey)
-
-    def put_lease(self, tenant_id: TenantId, lease: HeldLease) -> None:
-        verify_row(lease, "service_id", "instance_id")
-        self._session.run(
-            "INSERT INTO service_lease (tenant_id, service_id, instance_id, lease, announce, expires_at)"
-            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (service_id, instance_id, tenant_id) DO UPDATE"
-            " SET lease = excluded.lease, announce = excluded.announce, expires_at = excluded.expires_at",
-            (
-                tenant_id,
-                lease.service_id,
-                lease.instance_id,
-                lease.lease,
-                lease.announce,
-                sortable(lease.expires_at),
-            ),
-        )
-
-    def leases(self, tenant_id: TenantId, service_id: str | None = None) -> tuple[HeldLease, ...]:
-        if service_id is None:
-            sql = f"{_LEASE} WHERE tenant_id = ? ORDER BY service_id, instance_id"
-            return self._all(sql, (tenant_id,), HeldLease)
-        return self._all(f"{_LEASE}{_OF_SERVICE} ORDER BY instance_id", (service_id, tenant_id), HeldLease)
-
-    def drop_lease(self, tenant_id: TenantId, service_id: str, instance_id: str) -> None:
-        self._session.run(
-            f"DELETE FROM service_lease{_OF_SERVICE} AND instance_id = ?",  # noqa: S608 - our constants
-            (service_id, tenant_id, instance_id),
-        )
-
-    def put_entry(self, tenant_id: TenantId, entry: IndexedService) -> None:
-        verify_row(entry, "service_id")
-        self._session.run(
-            "INSERT INTO service_entry (tenant_id, service_id, text, checked_at) VALUES (?, ?, ?, ?)"
-            " ON CONFLICT (service_id, tenant_id) DO UPDATE SET text = excluded.text, checked_at = excluded.checked_at",
-            (tenant_id, entry.service_id, entry.text, sortable(entry.checked_at)),
-        )
-
-    def entries(self, tenant_id: TenantId) -> tuple[IndexedService, ...]:
-        return self._all(f"{_ENTRY} WHERE tenant_id = ? ORDER BY service_id", (tenant_id,), IndexedService)
-
-    def drop_entry(self, tenant_id: TenantId, service_id: str) -> None:
-        self._session.run(f"DELETE FROM service_entry{_OF_SERVICE}", (service_id, tenant_id))  # noqa: S608 - our constants
-
     def add_proof(self, tenant_id: TenantId, proof: ProofRecord) -> None:
         verify_row(proof, "service_id")
         what = f"the proof of `{proof.service_id}` at {sortable(proof.measured_at)}"
@@ -175,26 +124,22 @@ class SqlRegistryStore:
         sql = f"{_PROOF}{_OF_SERVICE} ORDER BY measured_at DESC LIMIT 1"
         return next(iter(self._all(sql, (service_id, tenant_id), ProofRecord)), None)
 
-    def add_tier_change(self, tenant_id: TenantId, change: ChangedTier) -> None:
-        verify_row(change, "subject")
-        what = f"change {change.version} of the tier of `{change.subject}`"
-        add_row(self._session, "tier_change", tenant_id, change, what)
-
-    def tier_changes(self, tenant_id: TenantId, subject: str) -> tuple[ChangedTier, ...]:
-        sql = f"{_TIER} WHERE subject = ? AND tenant_id = ? ORDER BY version"
-        return self._all(sql, (subject, tenant_id), ChangedTier)
-
     def _all(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> tuple[T, ...]:
         rows: list[Row] = self._session.query(sql, parameters)
         return tuple(read_row(row, kind) for row in rows)
 
 
-class SqlNodeRegistryStore(SqlRegistryStore):
-    """The registry of a node: switches, keys and proofs are rows of ledger entries, and compared with them."""
+class SqlRegistryStore:
+    """Implements `ports.registry_store.RegistryStore`: rows of ledger entries, compared with them, and leases.
 
-    def __init__(self, rows: Rows) -> None:
-        super().__init__(rows.session)
+    With a `seal`, leases are stored with a MAC under a key outside the database, and one without it is not there: the
+    service announces itself again.
+    """
+
+    def __init__(self, rows: Rows, seal: CredentialSeal | None = None) -> None:
         self._rows = rows
+        self._session = rows.session
+        self._seal = seal
 
     def facts(self, tenant_id: TenantId, service_id: str) -> tuple[SwitchFact, ...]:
         rows = self._rows.all(NodeSwitchFact, f"{_OF_SERVICE} ORDER BY position", (service_id, tenant_id))
@@ -217,6 +162,58 @@ class SqlNodeRegistryStore(SqlRegistryStore):
         rest = f"{_OF_SERVICE} ORDER BY measured_at DESC LIMIT 1"
         row = self._rows.one(NodeProof, rest, (service_id, tenant_id))
         return None if row is None else _plain(row, ProofRecord)
+
+    def put_lease(self, tenant_id: TenantId, lease: HeldLease) -> None:
+        verify_row(lease, "service_id", "instance_id")
+        text = lease.lease if self._seal is None else add_mac(lease.lease, self._seal.mac(_stored(tenant_id, lease)))
+        self._session.run(
+            "INSERT INTO service_lease (tenant_id, service_id, instance_id, lease, announce, expires_at)"
+            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (service_id, instance_id, tenant_id) DO UPDATE"
+            " SET lease = excluded.lease, announce = excluded.announce, expires_at = excluded.expires_at",
+            (tenant_id, lease.service_id, lease.instance_id, text, lease.announce, sortable(lease.expires_at)),
+        )
+
+    def leases(self, tenant_id: TenantId, service_id: str | None = None) -> tuple[HeldLease, ...]:
+        if service_id is None:
+            rows = self._rows.all(HeldLease, "WHERE tenant_id = ? ORDER BY service_id, instance_id", (tenant_id,))
+        else:
+            rows = self._rows.all(HeldLease, f"{_OF_SERVICE} ORDER BY instance_id", (service_id, tenant_id))
+        opened = (self._opened(tenant_id, row) for row in rows)
+        return tuple(lease for lease in opened if lease is not None)
+
+    def _opened(self, tenant_id: TenantId, row: HeldLease) -> HeldLease | None:
+        """Return the lease without its MAC, or None where the MAC does not hold."""
+        text, mac = split_mac(row.lease)
+        lease = replace(row, lease=text)
+        is_ours = self._seal is None or (mac is not None and self._seal.holds(_stored(tenant_id, lease), mac))
+        return lease if is_ours else None
+
+    def drop_lease(self, tenant_id: TenantId, service_id: str, instance_id: str) -> None:
+        self._session.run(
+            f"DELETE FROM service_lease{_OF_SERVICE} AND instance_id = ?",  # noqa: S608 - our constants
+            (service_id, tenant_id, instance_id),
+        )
+
+    def entries(self, tenant_id: TenantId) -> tuple[IndexedService, ...]:
+        return self._rows.all(IndexedService, "WHERE tenant_id = ? ORDER BY service_id", (tenant_id,))
+
+    def drop_entry(self, tenant_id: TenantId, service_id: str) -> None:
+        self._session.run(f"DELETE FROM service_entry{_OF_SERVICE}", (service_id, tenant_id))  # noqa: S608 - our constants
+
+    def tier_changes(self, tenant_id: TenantId, subject: str) -> tuple[ChangedTier, ...]:
+        rest = "WHERE subject = ? AND tenant_id = ? ORDER BY version"
+        return self._rows.all(ChangedTier, rest, (subject, tenant_id))
+
+
+def _stored(tenant_id: TenantId, lease: HeldLease) -> StoredCredential:
+    """What the MAC of a lease covers: the whole row."""
+    return StoredCredential(
+        credential_id=f"{lease.service_id}/{lease.instance_id}",
+        kind="lease",
+        tenant_id=tenant_id,
+        principal_id=sortable(lease.expires_at),
+        record=f"{lease.lease}\n{lease.announce}",
+    )
 
 
 def _plain(row: Struct, kind: type[T]) -> T:

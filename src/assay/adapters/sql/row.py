@@ -72,6 +72,33 @@ def add_rows(session: SqlSession, table: str, tenant_id: TenantId, records: Sequ
         raise ConflictError(f"one of {what} is already there") from error
 
 
+# Rows in one statement that replaces; every engine takes as many places.
+_MOST_REPLACED = 32
+
+
+def put_rows(
+    session: SqlSession, table: str, tenant_id: TenantId, records: Sequence[Struct], key: tuple[str, ...]
+) -> None:
+    """Add rows, which `verify_row` has passed, each in place of the one that has the same `key`."""
+    rows = _rows(tenant_id, records)
+    # In parts that are powers of two, largest first: few statements serve every number of rows.
+    while rows:
+        count = 1 << (min(len(rows), _MOST_REPLACED).bit_length() - 1)
+        part, rows = rows[:count], rows[count:]
+        session.run(_replacement(table, type(records[0]), key, count), [value for row in part for value in row])
+
+
+@cache
+def _replacement(table: str, kind: type[Struct], key: tuple[str, ...], count: int) -> str:
+    columns = ("tenant_id", *columns_of(kind))
+    marks = f"({', '.join('?' * len(columns))})"
+    anew = ", ".join(f"{name} = excluded.{name}" for name in columns[1:] if name not in key)
+    return (
+        f"INSERT INTO {table} ({', '.join(columns)}) VALUES {', '.join([marks] * count)}"  # noqa: S608 - ours
+        f" ON CONFLICT ({', '.join(key)}, tenant_id) DO UPDATE SET {anew}"
+    )
+
+
 def _rows(tenant_id: TenantId, records: Iterable[Struct]) -> list[Row]:
     return [
         (tenant_id, *[one if type(one) in _PLAIN else column(one) for one in msgspec.structs.astuple(record)])

@@ -17,7 +17,7 @@ from msgspec.msgpack import Encoder
 from msgspec.structs import astuple, replace
 
 from assay.adapters.sql.parts import in_parts, marks
-from assay.adapters.sql.row import add_row, add_rows, column, columns_of, read_row, verify_row
+from assay.adapters.sql.row import add_row, add_rows, column, columns_of, put_rows, read_row, verify_row
 from assay.adapters.sql.session import Row, SqlSession
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.entry import MalformedEntryError, read_entry
@@ -184,7 +184,10 @@ class Rows:
                 continue
             row = _take(waiting, projected, shape)
             verify_row(row, *shape.keys)
-            add_row(self.session, shape.table, tenant_id, row, _named(shape, row))
+            if shape.replaces:
+                put_rows(self.session, shape.table, tenant_id, (row,), shape.replaces)
+            else:
+                add_row(self.session, shape.table, tenant_id, row, _named(shape, row))
         if waiting:
             raise UnrecordedRowError(f"entry {sequence_number} projects no `{type(waiting[0]).__name__}` like this")
 

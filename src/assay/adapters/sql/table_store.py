@@ -4,7 +4,7 @@ import binascii
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import count, islice
 from typing import NamedTuple
 
 import msgspec
@@ -34,7 +34,6 @@ from assay.ports.delivery_store import (
     RuleSignal,
     StoredPair,
     StoredSignal,
-    TraceLoop,
     TrainingJobRow,
     TrainingResultRow,
 )
@@ -59,19 +58,17 @@ from assay.ports.registry_store import (
     ChangedTier,
     HeldLease,
     IndexedService,
-    LoggedAction,
     NodeKey,
     NodeKeyEnd,
     NodeProof,
     NodeSwitchFact,
-    WorkerCounts,
 )
 from assay.ports.request_store import KeptRequest
 from assay.ports.telemetry_store import TelemetryDrop
 from assay.ports.trust_store import FoldMark, LoggedSignal, RegisteredPolicy
 from assay.ports.truth_store import FrozenTrust, ReleasedContract, SilverState, TruthRecord
 from assay.ports.verdict_store import EgressNote, VerdictRow
-from assay.ports.webhook_store import EndedWebhook, Letter, StoredWebhook
+from assay.ports.webhook_store import EndedWebhook, StoredWebhook, WebhookAttempts
 from assay.review.lease import Lease
 
 _AT_ONCE = 1000
@@ -166,15 +163,12 @@ TABLES: dict[str, Table] = {
     "claims_evidence": _table_of(EvidenceFact, "sha256"),
     "claims_evidence_content": Table(("tenant_id", "sha256", "content"), ("tenant_id", "sha256"), binary=("content",)),
     "switch_fact": _table_of(NodeSwitchFact, "service_id", "position", added=1),
-    "service_worker": _table_of(WorkerCounts, "service_id", "worker_id"),
-    "service_counter": Table(("tenant_id", "service_id", "name", "number"), ("tenant_id", "service_id", "name")),
-    "service_action": _table_of(LoggedAction, "log_id"),
     "service_key": _table_of(NodeKey, "service_id", "key_id", added=1),
     "service_key_end": _table_of(NodeKeyEnd, "service_id", "key_id", added=1),
     "service_lease": _table_of(HeldLease, "service_id", "instance_id"),
-    "service_entry": _table_of(IndexedService, "service_id"),
+    "service_entry": _table_of(IndexedService, "service_id", added=1),
     "service_proof": _table_of(NodeProof, "service_id", "measured_at", added=1),
-    "tier_change": _table_of(ChangedTier, "subject", "version"),
+    "tier_change": _table_of(ChangedTier, "subject", "version", added=1),
     "rule_version": _table_of(RecordedRule, "rule_id", "version"),
     "rule_certification": _table_of(CertifiedRule, "sequence_number", "rule_id"),
     "query_type": _table_of(RecordedQuery, "slug", "version"),
@@ -182,20 +176,19 @@ TABLES: dict[str, Table] = {
     "delivered_answer": _table_of(DeliveredAnswer, "answer_id"),
     "outcome_signal": _table_of(StoredSignal, "signal_id", added=1),
     "rule_outcome": _table_of(RuleSignal, "rule_id", "sequence_number", added=1),
-    "rule_counter": _table_of(RuleCounters, "rule_id"),
+    "rule_counter": _table_of(RuleCounters, "rule_id", added=1),
     "root_cause": _table_of(OpenedItem, "item_id", added=1),
     "root_cause_ticket": _table_of(AskedPeople, "item_id", added=1),
     "root_cause_conclusion": _table_of(ConcludedItem, "item_id", added=1),
     "rule_proposal": _table_of(ProposedRule, "item_id", added=1),
-    "answer_finding": _table_of(AnswerFinding, "answer_id", "position"),
+    "answer_finding": _table_of(AnswerFinding, "answer_id", "sequence_number"),
     "training_pair": _table_of(StoredPair, "pair_id", added=1),
     "training_job": _table_of(TrainingJobRow, "job_id", added=1),
     "training_result": _table_of(TrainingResultRow, "job_id"),
-    "trace_loop": _table_of(TraceLoop, "answer_id", "position"),
     "peer_agreement": _table_of(RecordedAgreement, "sequence_number", added=1),
     "webhook": _table_of(StoredWebhook, "webhook_id"),
     "webhook_end": _table_of(EndedWebhook, "webhook_id"),
-    "webhook_letter": _table_of(Letter, "webhook_id", "position"),
+    "webhook_attempt": _table_of(WebhookAttempts, "webhook_id"),
     "model": _table_of(RegisteredModel, "weight_hash"),
     "model_evaluation": _table_of(ModelEvaluation, "sequence_number"),
     "model_activation": _table_of(ModelActivation, "sequence_number"),
@@ -226,6 +219,8 @@ _NUMBERED = {
     "service_key": ("service.key_added",),
     "service_key_end": ("service.key_revoked",),
     "service_proof": ("proof.measured",),
+    "service_entry": ("service.listed",),
+    "tier_change": ("tier.changed",),
     "credential": ("credential.issued",),
     "signing_key": ("credential.issued",),
 }
@@ -236,6 +231,15 @@ _KEYS = {
     "service_key": ("service_id", "key_id"),
     "service_key_end": ("service_id", "key_id"),
     "service_proof": ("service_id", "proof_hash"),
+    "service_entry": ("service_id",),
+    "tier_change": ("subject", "version"),
+}
+
+
+# Rows of 0.1.0 were also written under entries of these kinds, which say nothing of them.
+_UNRECORDED = {
+    "rule_version": ("graph.activated", "contract.released"),
+    "rule_certification": ("graph.activated",),
 }
 
 
@@ -289,14 +293,14 @@ class SqlTableStore:
 
     def load(self, table: str, lines: Iterable[bytes]) -> int:
         shape = TABLES[_known(table)]
-        rows = self._numbered(table, _rows(table, shape, lines))
+        # Every line counts, also one whose row is left out.
+        read = count()
+        rows = self._numbered(table, self._recorded(table, _counted(_rows(table, shape, lines), read)))
         if table == "credential":
             rows = map(_renamed, rows)
-        count = 0
         while some := list(islice(rows, _AT_ONCE)):
             self._session.insert(table, shape.columns, some)
-            count += len(some)
-        return count
+        return next(read)
 
     def _numbered(self, table: str, rows: Iterable[Row]) -> Iterator[Row]:
         """Rows of older backups get the number of the entry that they follow from; entries are loaded before them."""
@@ -315,6 +319,21 @@ class SqlTableStore:
             places.setdefault("credential_id", places.get("key_id"))
             yield (*row[:-1], known.get((places["tenant_id"], *(places[name] for name in _KEYS[table]))))
 
+    def _recorded(self, table: str, rows: Iterable[Row]) -> Iterable[Row]:
+        """Without the rows of 0.1.0 that no entry committed to; opening the node makes them anew from the ledger."""
+        if table == "rule_counter":
+            return (row for row in rows if row[-1] is not None)
+        if table == "answer_finding":
+            return ((*row[:-1], abs(row[-1])) for row in rows if row[-1] > 0 or self._kind(row) == "answer.remarked")
+        kinds = _UNRECORDED.get(table)
+        return rows if kinds is None else (row for row in rows if self._kind(row) not in kinds)
+
+    def _kind(self, row: Row) -> str | None:
+        """The kind of the entry that the last column names."""
+        sql = "SELECT kind FROM ledger WHERE tenant_id = ? AND sequence_number = ?"
+        found = self._session.query(sql, (row[0], abs(row[-1])))
+        return str(found[0][0]) if found else None
+
     def _numbers(self, table: str, kinds: tuple[str, ...]) -> Iterator[tuple[tuple[object, ...], int]]:
         passwords: Counter[str] = Counter()
         for kind in kinds:
@@ -330,6 +349,12 @@ class SqlTableStore:
                     body["credential_id"] = f"{name}/{passwords[name]}"
                 told = {**body, "position": place}
                 yield (tenant_id, *(told[name] for name in _KEYS[table])), number
+
+
+def _counted(rows: Iterable[Row], read: "count[int]") -> Iterator[Row]:
+    for row in rows:
+        next(read)
+        yield row
 
 
 def _renamed(row: Row) -> Row:
@@ -366,6 +391,9 @@ def _rows(table: str, shape: Table, lines: Iterable[bytes]) -> Iterator[Row]:
             values: list[object] = list(decoder.decode(line))
             if len(values) == len(shape.columns) - shape.added:
                 values += [None] * shape.added
+            if table == "answer_finding" and isinstance(values[2], int):
+                # Rows of 0.1.0 have a position; they are told apart by a negative number.
+                values = [*values[:2], values[3], -int(str(values[4]))]
             if table == "credential" and isinstance(values[-1], str):
                 # Rows of 0.1.0 have a position before the record, and no number.
                 values = [*values[:4], values[-1], None]

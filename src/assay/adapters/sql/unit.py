@@ -20,7 +20,7 @@ from assay.adapters.sql.outbox_store import SqlOutboxStore
 from assay.adapters.sql.page_store import SqlPageStore
 from assay.adapters.sql.peer_store import SqlPeerStore
 from assay.adapters.sql.permit_store import SqlPermitStore
-from assay.adapters.sql.registry_store import SqlNodeRegistryStore
+from assay.adapters.sql.registry_store import SqlRegistryStore
 from assay.adapters.sql.request_store import SqlRequestStore
 from assay.adapters.sql.review_store import SqlReviewStore
 from assay.adapters.sql.rows import RowCache, Rows
@@ -135,8 +135,8 @@ class SqlUnit:
         return SqlPermitStore(self._rows)
 
     @cached_property
-    def registry(self) -> SqlNodeRegistryStore:
-        return SqlNodeRegistryStore(self._rows)
+    def registry(self) -> SqlRegistryStore:
+        return SqlRegistryStore(self._rows, self._seal)
 
     @cached_property
     def delivery(self) -> SqlDeliveryStore:
@@ -148,7 +148,7 @@ class SqlUnit:
 
     @cached_property
     def webhooks(self) -> SqlWebhookStore:
-        return SqlWebhookStore(self._rows)
+        return SqlWebhookStore(self._rows, self._seal)
 
     @cached_property
     def models(self) -> SqlModelStore:

@@ -5,6 +5,7 @@ signal + versions -> where each rule stands after it -> entry -> rows -> root ca
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -12,7 +13,6 @@ from assay.delivery.outcome import Outcome, Signal
 from assay.delivery.plain import plain_bytes
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.tally import Tally, count, taint
-from assay.delivery.trace import loop_at_outcome
 from assay.delivery.trigger import (
     Followed,
     Move,
@@ -26,16 +26,18 @@ from assay.delivery.trigger import (
 )
 from assay.delivery.twowrong import Success
 from assay.delivery.workitem import OpeningReason, item_id_of
-from assay.facts.delivery import hash_of
+from assay.facts.delivery import CountedRule, hash_of
 from assay.flows.delivery.delivery_entry import read_text, text_of
 from assay.flows.delivery.open_rootcause import ask_at_once, open_rootcause_in, recent_signals
-from assay.flows.delivery.outcome_batch import OutcomeBatch, ReadySignal, Standing, generated_event
+from assay.flows.delivery.outcome_batch import OutcomeBatch, ReadySignal, Standing, counters_of, generated_event
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import render_instant
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_of
 from assay.ports.database import Unit
-from assay.ports.delivery_store import AnswerFinding, RuleSignal, StoredSignal
+from assay.ports.delivery_store import AnswerFinding, RuleCounters, RuleSignal, StoredSignal
+
+_COUNTED = CountedRule.__struct_fields__
 
 
 class RuleReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -83,8 +85,8 @@ def count_outcome(
     """Count a signal that nobody has counted; whatever is raised here, the unit of work must not be kept."""
     unit, signal = batch.unit, ready.signal
     tainting = success is not None and success.finding.is_tainted
-    if success is not None:
-        _amend_earlier(batch, tenant_id, success)
+    amended = frozenset() if success is None else _amend_earlier(batch, tenant_id, success)
+    finding = None if success is None else _new_finding(unit, tenant_id, success)
     # Every report of such a success counts as one; people are asked once for each answer and rule.
     asked = _tainted_rules(unit, tenant_id, success) if success is not None and tainting else frozenset()
     moved = [
@@ -100,13 +102,19 @@ def count_outcome(
         for rule_id in signal.rule_ids
     ]
     # Rows are added by the batch, all at once, and are those that the fact of the entry gives.
-    entry = unit.append(_entry(tools, tenant_id, ready, moved, tainting=tainting)).sequence_number
-    session = signal.session
-    batch.add(tenant_id, signal, _row(ready, session, entry), [_rule_row(signal, session, one, entry) for one in moved])
-    if success is not None:
-        _store_finding(unit, tenant_id, success, entry)
+    others = amended.difference(signal.rule_ids)
+    counters = [counters_of(one.rule_id, one.tally, one.watch, item_id=one.item_id) for one in moved]
+    counters += [_counters(batch, tenant_id, rule_id) for rule_id in sorted(others)]
+    draft = _entry(tools, tenant_id, ready, moved, counters, finding, tainting=tainting)
+    entry, session = unit.append(draft).sequence_number, signal.session
+    rows = [_rule_row(signal, session, one, entry) for one in moved]
+    batch.add(tenant_id, signal, _row(ready, session, entry), rows, others)
+    if finding is not None and success is not None:
+        row = AnswerFinding(answer_id=success.answer_id, text=finding, sequence_number=entry)
+        unit.delivery.add_findings(tenant_id, [row])
     for one in moved:
-        _follow_up(batch, tools, tenant_id, signal, one, success)
+        if one.move is Move.OPEN:
+            _open(batch, tools, tenant_id, signal, one, success)
     return Reported(
         signal_id=signal.signal_id,
         is_new=True,
@@ -115,17 +123,27 @@ def count_outcome(
     )
 
 
-def _amend_earlier(batch: OutcomeBatch, tenant_id: TenantId, success: Success) -> None:
-    """Earlier reports of the same success follow the finding of now: what is cleared taints no rule any more."""
+def _counters(batch: OutcomeBatch, tenant_id: TenantId, rule_id: RuleId) -> RuleCounters:
+    tally, watch, item_id = batch.standing(tenant_id, rule_id)
+    return counters_of(rule_id, tally, watch, item_id=item_id)
+
+
+def _amend_earlier(batch: OutcomeBatch, tenant_id: TenantId, success: Success) -> frozenset[RuleId]:
+    """Earlier reports of the same success follow the finding of now: what is cleared taints no rule any more.
+
+    Returns the rules whose counters it changed.
+    """
     is_tainted = success.finding.is_tainted
     if is_tainted == _was_tainted(batch.unit, tenant_id, success.answer_id):
-        return
+        return frozenset()
     # Those of this unit are looked for in the table, too.
     batch.store()
-    for rule_id, told in Counter(_told_rules(batch.unit, tenant_id, success.answer_id)).items():
+    told_rules = Counter(_told_rules(batch.unit, tenant_id, success.answer_id))
+    for rule_id, told in told_rules.items():
         tally = batch.standing(tenant_id, rule_id).tally
         change = min(told, tally.success - tally.tainted_success) if is_tainted else -min(told, tally.tainted_success)
         batch.amend(tenant_id, rule_id, taint(tally, change))
+    return frozenset(told_rules)
 
 
 def _tainted_rules(unit: Unit, tenant_id: TenantId, success: Success) -> frozenset[RuleId]:
@@ -186,12 +204,21 @@ def _move(
     )
 
 
-def _entry(tools: Tools, tenant_id: TenantId, ready: ReadySignal, moved: Sequence[_Moved], *, tainting: bool) -> Draft:
+def _entry(
+    tools: Tools,
+    tenant_id: TenantId,
+    ready: ReadySignal,
+    moved: Sequence[_Moved],
+    counters: Sequence[RuleCounters],
+    finding: str | None,
+    *,
+    tainting: bool,
+) -> Draft:
     """The signal with what it did, and one `phala.generated` for each rule."""
     signal = ready.signal
     events = [_generated(ready, one, tools.delivery.service, tainting=tainting) for one in moved]
     # What was received is bound by its hash; the row beside the entry holds all of it.
-    body = {
+    body: dict[str, Any] = {
         "signal_id": signal.signal_id,
         "content_hash": signal.content_hash,
         "sender": signal.sender,
@@ -202,8 +229,19 @@ def _entry(tools: Tools, tenant_id: TenantId, ready: ReadySignal, moved: Sequenc
         "record_hash": hash_of(ready.text),
         "session": signal.session,
         "occurred_at": render_instant(signal.occurred_at),
+        "counters": [_counted(row) for row in counters],
     }
+    if finding is not None:
+        body["finding_hash"] = hash_of(finding)
     return draft_of(tenant_id, EntryKind.OUTCOME_REPORTED, plain_bytes(body), at=signal.received_at, events=events)
+
+
+def _counted(row: RuleCounters) -> dict[str, object]:
+    """As `CountedRule`: what is nothing is left out."""
+    told = {name: value for name in _COUNTED if (value := getattr(row, name))}
+    if row.batched_until is not None:
+        told["batched_until"] = render_instant(row.batched_until)
+    return told
 
 
 def _generated(ready: ReadySignal, one: _Moved, service: str, *, tainting: bool) -> Event:
@@ -249,27 +287,12 @@ def _rule_row(signal: Signal, session: str, one: _Moved, entry: int) -> tuple[Ru
     return row, Standing(one.tally, one.watch, one.item_id)
 
 
-def _store_finding(unit: Unit, tenant_id: TenantId, success: Success, entry: int) -> None:
-    """Each finding stands beside the earlier ones; one that says nothing new is left out."""
+def _new_finding(unit: Unit, tenant_id: TenantId, success: Success) -> str | None:
+    """The text of a finding; None for one that says nothing new."""
     known = unit.delivery.findings(tenant_id, success.answer_id)
     if known and read_text(known[-1].text, Success).finding == success.finding:
-        return
-    row = AnswerFinding(
-        answer_id=success.answer_id, position=len(known) + 1, text=text_of(success), sequence_number=entry
-    )
-    unit.delivery.add_finding(tenant_id, row)
-
-
-def _follow_up(
-    batch: OutcomeBatch, tools: Tools, tenant_id: TenantId, signal: Signal, one: _Moved, success: Success | None
-) -> None:
-    """What comes after the count: the root cause, and the turn of the loop where the answer is ours."""
-    rule = RuleRef(rule_id=one.rule_id, version=one.version)
-    if one.move is Move.OPEN:
-        _open(batch, tools, tenant_id, signal, one, success)
-    if signal.answer_id is not None and batch.unit.delivery.find_answer(tenant_id, signal.answer_id) is not None:
-        loop = loop_at_outcome(signal, rule, one.tally, one.move, answer_id=signal.answer_id, item_id=one.item_id)
-        batch.unit.delivery.add_loop(tenant_id, signal.answer_id, text_of(loop))
+        return None
+    return text_of(success)
 
 
 def _open(

@@ -30,7 +30,6 @@ from assay.delivery.federate import Agreement
 from assay.delivery.query import QueryType, check_expectation, rules_behind
 from assay.delivery.rule import Citation, RuleRef, cite, render_ref
 from assay.delivery.strand import StrandResult
-from assay.delivery.trace import loop_at_delivery, loop_at_query
 from assay.delivery.twowrong import Step, StepKind, verify_steps
 from assay.facts.claims import AskedTicket
 from assay.flows.claims.claims_facts import active_policy
@@ -153,7 +152,7 @@ def ask(tools: Tools, caller: Caller, request: AskQuestion) -> Done[AnsweredQues
         withheld=sealed.withheld,
         salt=tools.entropy.token(_SALT_BYTES).hex(),
     )
-    receipt = tools.database.write(lambda unit: _record(unit, tools, caller, record, sealed, gated, loaded))
+    receipt = tools.database.write(lambda unit: _record(unit, tools, caller, record, sealed, gated))
     tickets = _ask_people(tools, principal.tenant_id, annotation, at)
     return answered(answer_id, sealed, receipt, tickets)
 
@@ -197,7 +196,6 @@ class _Loaded(NamedTuple):
 
     kind: QueryType | None
     source: str
-    types: int
     gates: OutputRules
 
 
@@ -216,7 +214,6 @@ def _load(unit: Unit, principal: Principal, slug: str, at: Instant) -> _Loaded:
     return _Loaded(
         kind=registry.types.get(slug),
         source=f"query registry: {source}",
-        types=len(registry.types),
         gates=load_output_rules(unit, principal, at=at),
     )
 
@@ -358,7 +355,6 @@ def _record(
     record: AnswerRecord,
     body: AnswerBody,
     gated: GatedOutput,
-    loaded: _Loaded,
 ) -> Receipt:
     principal, at = caller.principal, caller.at
     # A caller who was disabled, or whose floor was raised, while the answerer worked gets nothing.
@@ -384,14 +380,7 @@ def _record(
         sequence_number=0,
         short_of=None if record.shortfall is None else str(record.shortfall.expected_level),
     )
-    receipt = unit.record(draft, row)
-    place = f"entry {receipt.sequence_number}"
-    loops = (
-        loop_at_query(annotation, record.strands, state=f"{tools.delivery.service} with {loaded.types} query types"),
-        loop_at_delivery(body.annotation, receiver=principal.id, event_id=place, at=at),
-    )
-    unit.delivery.add_first_loops(tenant_id, annotation.answer_id, [text_of(loop) for loop in loops])
-    return receipt
+    return unit.record(draft, row)
 
 
 def _ask_people(tools: Tools, tenant_id: TenantId, annotation: Annotation, at: Instant) -> tuple[AskedTicket, ...]:

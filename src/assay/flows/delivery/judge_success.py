@@ -30,7 +30,7 @@ from assay.delivery.workitem import OpeningReason
 from assay.flows.delivery.answer_record import AnswerRecord, find_record
 from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text, text_of
 from assay.flows.delivery.open_rootcause import open_rootcause_in
-from assay.flows.delivery.outcome_batch import counters_of, load_counters, tally_of, watch_of
+from assay.flows.delivery.outcome_batch import counters_of, load_counters, record_counters, tally_of, watch_of
 from assay.flows.time_limit import Late, run_within
 from assay.flows.tools import Tools
 from assay.kernel.canonical import canonicalize
@@ -145,13 +145,7 @@ def _add_finding(unit: Unit, tenant_id: TenantId, one: Remark, conclusion: Concl
     event = news(EntryKind.ANSWER_REMARKED, one.answer_id, told)
     draft = delivery_entry(tenant_id, EntryKind.ANSWER_REMARKED, one, at=at, events=(event,))
     success = Success(answer_id=one.answer_id, steps=one.steps, finding=one.after)
-    row = AnswerFinding(
-        answer_id=one.answer_id,
-        position=len(unit.delivery.findings(tenant_id, one.answer_id)) + 1,
-        text=text_of(success),
-        sequence_number=unit.record(draft).sequence_number,
-    )
-    unit.delivery.add_finding(tenant_id, row)
+    unit.record(draft, AnswerFinding(answer_id=one.answer_id, text=text_of(success), sequence_number=0))
 
 
 def _taint(
@@ -175,7 +169,9 @@ def _taint(
         watch = followed.watch
         if followed.move is Move.OPEN:
             item_id = _open(unit, tenant_id, rule, signals, one, conclusion, service=service)
-    unit.delivery.put_counters(tenant_id, counters_of(rule.rule_id, tally, watch, item_id=item_id))
+    counters = counters_of(rule.rule_id, tally, watch, item_id=item_id)
+    reason = f"answer {one.answer_id} rests on a rule that was concluded to be wrong"
+    record_counters(unit, tenant_id, counters, reason, at=conclusion.concluded_at)
 
 
 def _open(

@@ -5,26 +5,31 @@ INVARIANT: what `add` took is found by every later look in this unit, and is in 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from assay.delivery.errors import DeliveryError
-from assay.delivery.outcome import ReporterGrant, Signal, render_phala, verify_reporter
+from assay.delivery.outcome import Outcome, ReporterGrant, Signal, render_phala, verify_reporter
 from assay.delivery.plain import plain_bytes
 from assay.delivery.rule import RuleId
 from assay.delivery.sense import SenseEvent, StandardEvent, render_event
-from assay.delivery.tally import Tally
+from assay.delivery.tally import Tally, recount
 from assay.delivery.trigger import Watch
-from assay.flows.delivery.delivery_entry import read_text, text_of
-from assay.flows.delivery.rule_proofs import find_granted
+from assay.delivery.twowrong import Success
+from assay.facts.delivery import OutcomeReported, RulesCounted, counted
+from assay.flows.delivery.delivery_entry import delivery_entry, read_text, text_of
+from assay.flows.delivery.rule_rows import find_granted
 from assay.flows.identity.authenticate import confirm
 from assay.identity.caller import Caller, Via
 from assay.identity.principal import Principal
+from assay.kernel.entry import parse_entry
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
-from assay.kernel.ledger import Event
+from assay.kernel.ledger import EntryKind, Event
 from assay.ports.database import Unit
 from assay.ports.delivery_store import RuleCounters, RuleSignal, StoredSignal
 
@@ -68,8 +73,65 @@ def generated_event(
 
 def load_counters(unit: Unit, tenant_id: TenantId, rule_id: RuleId) -> RuleCounters:
     """Where the rule stands; one of which nothing was reported stands at nothing."""
-    found = unit.delivery.find_counters(tenant_id, rule_id)
-    return counters_of(rule_id, Tally(), Watch(), item_id=None) if found is None else found
+    found = unit.delivery.find_counters(tenant_id, [rule_id])
+    return found[0] if found else recounted(unit, tenant_id, rule_id)
+
+
+def load_all_counters(unit: Unit, tenant_id: TenantId, rule_ids: Sequence[str]) -> dict[str, RuleCounters]:
+    """The same for many, by rule; those of which nothing was reported are not among them."""
+    found = {row.rule_id: row for row in unit.delivery.find_counters(tenant_id, rule_ids)}
+    missing = [rule_id for rule_id in rule_ids if rule_id not in found]
+    for rule_id in unit.delivery.reported_among(tenant_id, missing):
+        found[rule_id] = recounted(unit, tenant_id, RuleId(rule_id))
+    return found
+
+
+def record_counters(unit: Unit, tenant_id: TenantId, row: RuleCounters, reason: str, *, at: Instant) -> None:
+    """Record where a rule stands after something else than one outcome."""
+    body = RulesCounted(reason=reason, counters=(counted(row),))
+    unit.record(delivery_entry(tenant_id, EntryKind.RULES_COUNTED, body, at=at))
+
+
+def recounted(unit: Unit, tenant_id: TenantId, rule_id: RuleId) -> RuleCounters:
+    """Where the rule stands by its outcomes, findings and root causes, which are compared with their entries.
+
+    Whether signals are batched is not told by them: batching then begins anew with the next signal.
+    """
+    rows = list(unit.delivery.rule_signals(tenant_id, rule_id))
+    if not rows:
+        return counters_of(rule_id, Tally(), Watch(), item_id=None)
+    items = [one for one in unit.delivery.items(tenant_id) if one.rule_id == rule_id]
+    ends = {
+        one.item_id: one.sequence_number
+        for one in unit.delivery.conclusions_on(tenant_id, [one.item_id for one in items])
+    }
+    open_item = next((one for one in reversed(items) if one.item_id not in ends), None)
+    episode = [row for row in rows if row.sequence_number > max(ends.values(), default=0)]
+    tally = recount([Outcome(row.outcome) for row in rows])
+    tainted = min(tally.success, tainted_successes(unit, tenant_id, rule_id) + _tainted_before(unit, tenant_id, rows))
+    watch = Watch(
+        streak=sum(1 for _ in takewhile(lambda row: row.outcome == Outcome.FAILURE, reversed(episode))),
+        is_open=open_item is not None,
+        absorbed=0 if open_item is None else sum(row.sequence_number > open_item.sequence_number for row in rows),
+    )
+    item_id = None if open_item is None else open_item.item_id
+    return counters_of(rule_id, replace(tally, tainted_success=tainted), watch, item_id=item_id)
+
+
+def tainted_successes(unit: Unit, tenant_id: TenantId, rule_id: str) -> int:
+    """How many successes were reported of the rule of which the latest finding is that two steps were wrong."""
+    latest = {row.answer_id: row for row in tuple(unit.delivery.every_finding(tenant_id))}
+    lucky = [name for name, row in latest.items() if read_text(row.text, Success).finding.is_tainted]
+    told = (read_text(row.text, Signal) for one in lucky for row in unit.delivery.answer_signals(tenant_id, one))
+    return sum(one.outcome is Outcome.SUCCESS and rule_id in one.rule_ids for one in told)
+
+
+def _tainted_before(unit: Unit, tenant_id: TenantId, rows: Iterable[RuleSignal]) -> int:
+    """The successes by two wrong steps that 0.1.0 counted: its entries say it, and commit to no finding."""
+    old = [row.sequence_number for row in rows if row.bound is None and row.outcome == Outcome.SUCCESS]
+    entries = unit.ledger.find_entries(tenant_id, old) if old else {}
+    bodies = (read_text(bytes(parse_entry(one.text).body).decode(), OutcomeReported) for one in entries.values())
+    return sum(body.two_wrong for body in bodies)
 
 
 def tally_of(row: RuleCounters) -> Tally:
@@ -93,7 +155,7 @@ def watch_of(row: RuleCounters) -> Watch:
     )
 
 
-def counters_of(rule_id: RuleId, tally: Tally, watch: Watch, *, item_id: str | None) -> RuleCounters:
+def counters_of(rule_id: RuleId, tally: Tally, watch: Watch, *, item_id: str | None, entry: int = 0) -> RuleCounters:
     return RuleCounters(
         rule_id=rule_id,
         total=tally.total,
@@ -107,6 +169,7 @@ def counters_of(rule_id: RuleId, tally: Tally, watch: Watch, *, item_id: str | N
         item_id=item_id,
         absorbed=watch.absorbed,
         batched_until=watch.batched_until,
+        sequence_number=entry,
     )
 
 
@@ -130,7 +193,7 @@ class OutcomeBatch:
         self._allowed: set[tuple[TenantId, PrincipalId, RuleId]] = set()
         self._versions: dict[tuple[TenantId, RuleId], int] = {}
         self._standings: dict[tuple[TenantId, RuleId], Standing] = {}
-        self._changed: set[tuple[TenantId, RuleId]] = set()
+        self._changed: dict[tuple[TenantId, RuleId], int] = {}
         self._signals: defaultdict[TenantId, list[StoredSignal]] = defaultdict(list)
         self._outcomes: defaultdict[TenantId, list[RuleSignal]] = defaultdict(list)
 
@@ -144,7 +207,7 @@ class OutcomeBatch:
         wanted = list(dict.fromkeys(rule_ids))
         for rule_id, version in self.unit.delivery.latest_versions(tenant_id, wanted).items():
             self._versions[tenant_id, RuleId(rule_id)] = version
-        for row in self.unit.delivery.find_all_counters(tenant_id, wanted):
+        for row in self.unit.delivery.find_counters(tenant_id, wanted):
             self._standings[tenant_id, RuleId(row.rule_id)] = Standing(tally_of(row), watch_of(row), row.item_id)
 
     def find(self, tenant_id: TenantId, signal_id: str) -> tuple[Signal, int] | None:
@@ -180,7 +243,7 @@ class OutcomeBatch:
     def in_force(self, tenant_id: TenantId, rule_id: RuleId) -> int:
         place = tenant_id, rule_id
         if place not in self._versions:
-            version = self.unit.delivery.latest_version(tenant_id, rule_id)
+            version = self.unit.delivery.latest_versions(tenant_id, [rule_id]).get(rule_id)
             if version is None:
                 raise DeliveryError.unknown_rule(f"the registry knows no rule `{rule_id[:80]}`")
             self._versions[place] = version
@@ -200,8 +263,9 @@ class OutcomeBatch:
         signal: Signal,
         row: StoredSignal,
         moved: Iterable[tuple[RuleSignal, Standing]],
+        amended: Iterable[RuleId] = (),
     ) -> None:
-        """A new signal with what it says of each of its rules, and where each stands after it."""
+        """A new signal with what it says of each of its rules, and where each stands after it; `amended` are others."""
         self._added[tenant_id, signal.signal_id] = signal, row.sequence_number
         self._signals[tenant_id].append(row)
         outcomes = self._outcomes[tenant_id]
@@ -209,13 +273,16 @@ class OutcomeBatch:
             outcomes.append(outcome)
             place = tenant_id, RuleId(outcome.rule_id)
             self._standings[place] = standing
-            self._changed.add(place)
+            self._changed[place] = row.sequence_number
+        for rule_id in amended:
+            self._changed[tenant_id, rule_id] = row.sequence_number
 
     def amend(self, tenant_id: TenantId, rule_id: RuleId, tally: Tally) -> None:
-        """What was counted about a rule before turns out to have been something else; its watch stays."""
-        place = tenant_id, rule_id
-        self._standings[place] = self.standing(tenant_id, rule_id)._replace(tally=tally)
-        self._changed.add(place)
+        """What was counted about a rule before turns out to have been something else; its watch stays.
+
+        The next `add` names the rule, since its entry records this.
+        """
+        self._standings[tenant_id, rule_id] = self.standing(tenant_id, rule_id)._replace(tally=tally)
 
     def store(self) -> None:
         """Write what was added since the last time; whoever reads these tables in this unit calls it before."""
@@ -224,11 +291,11 @@ class OutcomeBatch:
             delivery.add_signals(tenant_id, signals)
             delivery.add_rule_signals(tenant_id, self._outcomes[tenant_id])
         counters: defaultdict[TenantId, list[RuleCounters]] = defaultdict(list)
-        for place in sorted(self._changed):
+        for place, entry in sorted(self._changed.items()):
             (tenant_id, rule_id), (tally, watch, item_id) = place, self._standings[place]
-            counters[tenant_id].append(counters_of(rule_id, tally, watch, item_id=item_id))
+            counters[tenant_id].append(counters_of(rule_id, tally, watch, item_id=item_id, entry=entry))
         for tenant_id, rows in counters.items():
-            delivery.put_all_counters(tenant_id, rows)
+            delivery.put_counters(tenant_id, rows)
         self._signals.clear()
         self._outcomes.clear()
         self._changed.clear()

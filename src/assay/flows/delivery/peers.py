@@ -75,8 +75,9 @@ def agree_with_peer(tools: Tools, caller: Caller, request: AgreeWithPeer) -> Agr
 
     def work(unit: Unit) -> Agreement:
         by = confirm(unit, caller).principal.id
+        known = unit.delivery.latest_versions(tenant_id, [ours for _, ours in agreement.rules])
         for _, ours in agreement.rules:
-            if unit.delivery.latest_version(tenant_id, ours) is None:
+            if ours not in known:
                 raise NotFoundError(f"the registry knows no rule `{ours[:80]}`")
         event = news(EntryKind.PEER_AGREED, agreement.peer, {"peer": agreement.peer})
         body = PeerAgreed(**asdict(agreement), agreed_by=by)

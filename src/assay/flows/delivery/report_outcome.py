@@ -25,7 +25,7 @@ from assay.flows.delivery.count_outcome import Reported, count_outcome
 from assay.flows.delivery.delivery_entry import read_text
 from assay.flows.delivery.judge_success import judge_success, judged_now, may_be_judged
 from assay.flows.delivery.outcome_batch import OutcomeBatch, ReadySignal, make_ready
-from assay.flows.delivery.rule_proofs import find_granted
+from assay.flows.delivery.rule_rows import find_granted
 from assay.flows.identity.authenticate import confirm, require_credential
 from assay.flows.request import KEY_HEADER, BulkLine, Document, Done, Header, Option, Request
 from assay.flows.tools import Tools

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from assay.claims.bundle import Decision
 from assay.claims.risk import highest_tier
-from assay.delivery.trace import loop_at_delivery
 from assay.flows.claims.claims_facts import ceiling_of
 from assay.flows.claims.decide_claims import decide_claims
 from assay.flows.claims.gate_output import mark_of
@@ -64,11 +63,7 @@ def resume_answer(tools: Tools, caller: Caller, request: ResumeAnswer) -> Done[A
             raise TierClosedError(f"expected `{principal.id}` to act at {highest_tier(gated.bundle)}, got {ceiling}")
         kept = digest_of(text_of(record).encode())
         draft = answer_entry(tools, principal.tenant_id, told, body, record_hash=kept, at=at, resumed=True)
-        receipt = unit.record(draft)
-        place = f"entry {receipt.sequence_number}"
-        loop = loop_at_delivery(body.annotation, receiver=principal.id, event_id=place, at=at)
-        unit.delivery.add_loop(principal.tenant_id, answer_id, text_of(loop))
-        return receipt
+        return unit.record(draft)
 
     return answered(answer_id, body, tools.database.write(work), gated.tickets)
 

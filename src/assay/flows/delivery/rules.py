@@ -24,10 +24,8 @@ from assay.delivery.rule import (
 from assay.delivery.tally import Alert, AlertRule, Point, Tally, check_alert, series
 from assay.facts.delivery import ReporterGranted
 from assay.flows.delivery.delivery_entry import delivery_entry, news
-from assay.flows.delivery.outcome_batch import load_counters, tally_of
-from assay.flows.delivery.recount_rules import verify_counters
-from assay.flows.delivery.rule_proofs import find_granted
-from assay.flows.delivery.rule_rows import add_version, content_of, load_rules
+from assay.flows.delivery.outcome_batch import load_all_counters, load_counters, tally_of
+from assay.flows.delivery.rule_rows import add_version, content_of, find_granted, load_rules
 from assay.flows.delivery.settle_rootcause import CERTIFY, ShownRule
 from assay.flows.identity.authenticate import confirm, require_session
 from assay.flows.known import get_principal
@@ -172,7 +170,6 @@ def rule(tools: Tools, caller: Caller, request: ShowRule) -> ShownRuleRecord:
     def work(unit: Unit) -> ShownRuleRecord:
         known = load_rules(unit, tenant_id, [name]).get(name)
         row = load_counters(unit, tenant_id, name)
-        verify_counters(unit, tenant_id, [name], [row])
         tally = tally_of(row)
         history = ((one.received_at, Outcome(one.outcome)) for one in unit.delivery.rule_signals(tenant_id, name))
         return ShownRuleRecord(
@@ -228,9 +225,8 @@ def alerts(tools: Tools, caller: Caller, request: ListAlerts) -> Page[RuleAlert]
 
     def work(unit: Unit) -> list[RuleAlert]:
         found = []
-        rows = unit.delivery.counters(caller.tenant_id)
-        verify_counters(unit, caller.tenant_id, [row.rule_id for row in rows], rows)
-        for row in rows:
+        names = unit.delivery.rule_ids(caller.tenant_id)
+        for row in load_all_counters(unit, caller.tenant_id, names).values():
             alert = check_alert(RuleId(row.rule_id), tally_of(row), wanted)
             if alert is not None:
                 found.append(RuleAlert(alert=alert, item_id=row.item_id))
@@ -285,8 +281,7 @@ def grant_reporter(tools: Tools, caller: Caller, request: GrantReporter) -> Repo
 
 def _lines(unit: Unit, tenant_id: TenantId, names: tuple[str, ...]) -> tuple[RuleLine, ...]:
     registry = load_rules(unit, tenant_id, names)
-    counters = {row.rule_id: row for row in unit.delivery.find_all_counters(tenant_id, names)}
-    verify_counters(unit, tenant_id, names, counters.values())
+    counters = load_all_counters(unit, tenant_id, names)
     return tuple(
         _line(registry.get(RuleId(name)).latest, registry.get(RuleId(name)).is_certified, counters.get(name))
         for name in names

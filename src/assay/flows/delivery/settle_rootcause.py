@@ -17,13 +17,12 @@ from assay.delivery.plugin import Category
 from assay.delivery.propose import Proposal, ProposalRoute, accept_proposal, propose_correction
 from assay.delivery.rule import RuleVersion, certify, render_ref
 from assay.delivery.sense import StandardEvent
-from assay.delivery.trace import loop_at_root_cause
 from assay.delivery.trigger import conclude_watch
 from assay.delivery.workitem import WorkItem
 from assay.facts.delivery import RootCauseClosed, RuleProposed, logged_pair
 from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text, sense, text_of
 from assay.flows.delivery.judge_success import remark_answers
-from assay.flows.delivery.outcome_batch import counters_of, load_counters, tally_of, watch_of
+from assay.flows.delivery.outcome_batch import counters_of, load_counters, record_counters, tally_of, watch_of
 from assay.flows.delivery.rule_rows import add_certification, add_version, load_rules
 from assay.flows.errors import NotFoundError
 from assay.flows.known import get_principal
@@ -74,10 +73,6 @@ def settle_rootcause(
     _close(unit, tenant_id, conclusion, pair, service)
     _capture(unit, tenant_id, item, pair, service)
     _end_episode(unit, tenant_id, item, at=at)
-    for answer_id in dict.fromkeys(one.answer_id for one in item.contexts if one.answer_id is not None):
-        if unit.delivery.find_answer(tenant_id, answer_id) is not None:
-            loop = loop_at_root_cause(item, conclusion, answer_id=answer_id, pair_id=pair.training_pair_id)
-            unit.delivery.add_loop(tenant_id, answer_id, text_of(loop))
     if conclusion.failure_category is Category.RULE:
         _propose(unit, ticket, conclusion)
         remark_answers(unit, tenant_id, conclusion, service=service)
@@ -142,7 +137,8 @@ def _end_episode(unit: Unit, tenant_id: TenantId, item: WorkItem, *, at: Instant
     if row.item_id != item.item_id:
         return
     watch = conclude_watch(watch_of(row), at=at)
-    unit.delivery.put_counters(tenant_id, counters_of(item.rule.rule_id, tally_of(row), watch, item_id=None))
+    counters = counters_of(item.rule.rule_id, tally_of(row), watch, item_id=None)
+    record_counters(unit, tenant_id, counters, f"root cause {item.item_id} was concluded", at=at)
 
 
 def _propose(unit: Unit, concluded: Ticket, conclusion: Conclusion) -> None:

@@ -11,7 +11,7 @@ from assay.delivery.trigger import Batch, BatchRule, Move, TriggerRule, closed_b
 from assay.delivery.workitem import MOST_CONTEXTS, OpeningReason
 from assay.flows.delivery.delivery_entry import read_text
 from assay.flows.delivery.open_rootcause import Asked, ask_at_once, ask_people, open_rootcause_in
-from assay.flows.delivery.outcome_batch import counters_of, tally_of, watch_of
+from assay.flows.delivery.outcome_batch import counters_of, load_counters, record_counters, tally_of, watch_of
 from assay.flows.delivery.training import trigger_training
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
@@ -33,10 +33,9 @@ def check_batches(tools: Tools, tenant_id: TenantId, *, at: Instant) -> tuple[Lo
     batching = tools.delivery.trigger.batching
     if batching is None:
         return ()
-    rows = tools.database.read(lambda unit: unit.delivery.counters(tenant_id))
+    names = tools.database.read(lambda unit: unit.delivery.rule_ids(tenant_id))
     found: list[LookedAt] = []
-    for row in rows:
-        rule_id = RuleId(row.rule_id)
+    for rule_id in map(RuleId, names):
         # Looked for by a reader first: a rule of which nothing has ended costs the writer nothing.
         if not tools.database.read(partial(_ended, tenant_id=tenant_id, rule_id=rule_id, batching=batching, at=at)):
             continue
@@ -55,8 +54,8 @@ def _check_rule(
 
 def _ended(unit: Unit, *, tenant_id: TenantId, rule_id: RuleId, batching: BatchRule, at: Instant) -> tuple[Batch, ...]:
     """The batches of a rule that have ended and were not looked at."""
-    row = unit.delivery.find_counters(tenant_id, rule_id)
-    if row is None or row.batched_until is None:
+    row = load_counters(unit, tenant_id, rule_id)
+    if row.batched_until is None:
         # Nothing has come since batching is on.
         return ()
     signals = unit.delivery.rule_signals(tenant_id, rule_id, since=row.batched_until)
@@ -78,21 +77,22 @@ def _outcome(one: RuleSignal) -> RuleOutcome:
 def _look_at(
     unit: Unit, tools: Tools, tenant_id: TenantId, batch: Batch, trigger: TriggerRule, at: Instant
 ) -> LookedAt:
-    row = unit.delivery.find_counters(tenant_id, batch.rule_id)
-    assert row is not None  # noqa: S101 - found in this unit of work before
+    row = load_counters(unit, tenant_id, batch.rule_id)
     followed = follow_batch(watch_of(row), batch, trigger)
     item_id = row.item_id
     if followed.move is Move.OPEN:
         item_id = _open(unit, tools, tenant_id, batch, row, at)
     counters = counters_of(batch.rule_id, tally_of(row), followed.watch, item_id=item_id)
-    unit.delivery.put_counters(tenant_id, counters)
+    record_counters(unit, tenant_id, counters, f"{batch.batch_id} has ended", at=at)
     return LookedAt(batch=batch, item_id=item_id if followed.move is Move.OPEN else None)
 
 
 def _open(unit: Unit, tools: Tools, tenant_id: TenantId, batch: Batch, row: RuleCounters, at: Instant) -> str:
     """People see the failures of the batch itself, under the version that the last of them was about."""
     failures = _failures(unit, tenant_id, batch, since=max(batch.starts_at, row.batched_until or batch.starts_at))
-    version = failures[-1].rule_version or unit.delivery.latest_version(tenant_id, batch.rule_id) or 1
+    version = failures[-1].rule_version or unit.delivery.latest_versions(tenant_id, [batch.rule_id]).get(
+        batch.rule_id, 1
+    )
     item = open_rootcause_in(
         unit,
         tenant_id,

@@ -5,16 +5,29 @@ id -> the answers, bundles, tickets, root causes, records and entries that it le
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
 from assay.delivery.conclude import Conclusion
-from assay.delivery.outcome import Signal
-from assay.delivery.rule import render_ref
-from assay.delivery.trace import Loop, Stage, Trace, check_trace, gather_trace
+from assay.delivery.outcome import Outcome, Signal
+from assay.delivery.rule import RuleId, RuleRef, render_ref
+from assay.delivery.tally import Tally, recount
+from assay.delivery.trace import (
+    Loop,
+    Stage,
+    Trace,
+    check_trace,
+    gather_trace,
+    loop_at_delivery,
+    loop_at_outcome,
+    loop_at_query,
+    loop_at_root_cause,
+)
+from assay.delivery.trigger import Move
 from assay.delivery.workitem import WorkItem
+from assay.facts.delivery import AnswerDelivered, CountedRule, OutcomeReported
 from assay.flows.delivery.answer_record import AnswerRecord, get_record
 from assay.flows.delivery.delivery_entry import read_text
 from assay.flows.errors import NotFoundError
@@ -25,11 +38,14 @@ from assay.kernel.digest import Digest
 from assay.kernel.entry import parse_entry
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
+from assay.kernel.ledger import EntryKind
 from assay.permits.permit import Permit, PermitId
 from assay.ports.database import Unit
+from assay.ports.delivery_store import DeliveredAnswer
 from assay.ports.ledger_store import StoredEntry
 from assay.review.kind import TicketKind
 
+B = TypeVar("B", bound=Struct)
 _BUNDLE = "bundle:"
 _TRACE_DIGITS = 32
 _HIGHEST = 2**53 - 1
@@ -127,7 +143,7 @@ def _trace(unit: Unit, tenant_id: TenantId, name: str) -> ShownTrace:
             answer_id=None, query_type=None, level=None, permission=permission, steps=steps, trace=None, problems=()
         )
     record = get_record(unit, tenant_id, answer_id)
-    loops = gather_trace(answer_id, [read_text(one.text, Loop) for one in unit.delivery.loops(tenant_id, answer_id)])
+    loops = gather_trace(answer_id, _loops(unit, tenant_id, answer_id, record))
     last = max((one.stage for one in loops.loops), key=list(Stage).index, default=Stage.DELIVERY)
     return ShownTrace(
         answer_id=answer_id,
@@ -138,6 +154,64 @@ def _trace(unit: Unit, tenant_id: TenantId, name: str) -> ShownTrace:
         trace=loops,
         problems=check_trace(loops, until=last),
     )
+
+
+def _loops(unit: Unit, tenant_id: TenantId, answer_id: str, record: AnswerRecord) -> Iterator[Loop]:
+    """The mini-loops of an answer, from its deliveries, its outcomes and the root causes that it was part of."""
+    row = unit.delivery.find_answer(tenant_id, answer_id)
+    assert row is not None  # noqa: S101 - its record was read before
+    state = f"{record.annotation.service} before entry {row.sequence_number}"
+    yield loop_at_query(record.annotation, record.strands, state=state)
+    for entry in _deliveries(unit, tenant_id, row, record):
+        told, at = _body(entry, AnswerDelivered), parse_entry(entry.text).timestamp
+        place = f"entry {entry.sequence_number}"
+        yield loop_at_delivery(told.delivered, receiver=row.asked_by, event_id=place, at=at)
+    signals = unit.delivery.answer_signals(tenant_id, answer_id)
+    entries = unit.ledger.find_entries(tenant_id, [one.sequence_number for one in signals])
+    for stored in signals:
+        number = stored.sequence_number
+        signal, body = read_text(stored.text, Signal), _body(entries[number], OutcomeReported)
+        counters = {one.rule_id: one for one in body.counters}
+        for moved in body.rules:
+            rule = RuleRef(rule_id=RuleId(moved.rule_id), version=moved.version)
+            # Entries of 0.1.0 have no counters; what they led to is counted from the history.
+            after = counters.get(moved.rule_id) or _counted_at(unit, tenant_id, moved.rule_id, number)
+            tally = Tally(**{name: getattr(after, name) for name in Tally.__struct_fields__})
+            move, item_id = Move(moved.move), after.item_id
+            yield loop_at_outcome(signal, rule, tally, move, answer_id=answer_id, item_id=item_id)
+    rules = {ref.rule_id for ref in record.annotation.rules}
+    items = {row.item_id for row in unit.delivery.items(tenant_id) if row.rule_id in rules} if signals else set()
+    asked = {one.item_id: read_text(one.text, WorkItem) for one in unit.delivery.asked_on(tenant_id, items)}
+    for concluded in unit.delivery.conclusions_on(tenant_id, asked):
+        item = asked[concluded.item_id]
+        if any(one.answer_id == answer_id for one in item.contexts):
+            conclusion = read_text(concluded.text, Conclusion)
+            yield loop_at_root_cause(item, conclusion, answer_id=answer_id, pair_id=concluded.pair_id)
+
+
+def _deliveries(unit: Unit, tenant_id: TenantId, row: DeliveredAnswer, record: AnswerRecord) -> Iterator[StoredEntry]:
+    """The entry of the answer; for one that the gates held back also those of its later deliveries."""
+    first = unit.ledger.find_entry(tenant_id, row.sequence_number)
+    yield from [] if first is None else [first]
+    gate = record.annotation.gate
+    if gate and gate.bundle_hash is not None:
+        name = row.answer_id.encode()
+        later = unit.ledger.entries(tenant_id, first=row.sequence_number + 1, kinds=(EntryKind.ANSWER_DELIVERED,))
+        yield from [
+            one
+            for one in later
+            if name in one.text and _body(one, AnswerDelivered).delivered.answer_id == row.answer_id
+        ]
+
+
+def _counted_at(unit: Unit, tenant_id: TenantId, rule_id: str, through: int) -> CountedRule:
+    rows = unit.delivery.rule_signals(tenant_id, rule_id)
+    told = recount([Outcome(row.outcome) for row in rows if row.sequence_number <= through])
+    return CountedRule(rule_id=rule_id, **{name: getattr(told, name) for name in Tally.__struct_fields__})
+
+
+def _body(entry: StoredEntry, kind: type[B]) -> B:
+    return read_text(bytes(parse_entry(entry.text).body).decode(), kind)
 
 
 def _resolve(unit: Unit, tenant_id: TenantId, name: str) -> _Found:

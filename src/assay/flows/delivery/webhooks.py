@@ -1,9 +1,12 @@
 """Webhooks: operators add and remove them, and the node posts its events there, signed, at least once."""
 
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+import msgspec
+from msgspec import UNSET, Meta, Struct
 from msgspec.structs import replace
 
 from assay.delivery.webhook import (
@@ -15,25 +18,33 @@ from assay.delivery.webhook import (
     verify_webhook_target,
     webhook_headers,
 )
-from assay.facts.delivery import WebhookRemoved
+from assay.facts.delivery import WebhookFailed, WebhookRemoved, WebhookReplayed, WebhookResent
 from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text
 from assay.flows.delivery.emit_event import outbox_cloud_event
 from assay.flows.errors import NotFoundError
 from assay.flows.identity.authenticate import confirm
+from assay.flows.ledger.check_entry import verify_stored_entry
 from assay.flows.request import Option, Page, Paged, Request, cut, next_cursor, read_number
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
 from assay.kernel.cloudevent import render_cloud_event
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
-from assay.kernel.ledger import EntryKind
+from assay.kernel.ledger import Draft, EntryKind
 from assay.ports.database import Unit
 from assay.ports.events import OutboxEvent
 from assay.ports.webhook_sender import Sent, WebhookSender
-from assay.ports.webhook_store import Letter, LetterState
+from assay.ports.webhook_store import Letter, LetterState, WebhookAttempts
 
 _ID_BYTES = 12
 _MOST_LETTERS = 10_000
+_LETTER_KINDS: Mapping[EntryKind, type[Struct]] = MappingProxyType(
+    {
+        EntryKind.WEBHOOK_FAILED: WebhookFailed,
+        EntryKind.WEBHOOK_REPLAYED: WebhookReplayed,
+        EntryKind.WEBHOOK_RESENT: WebhookResent,
+    }
+)
 _WebhookName = Annotated[str, Meta(description="The id of a webhook."), Option(metavar="ID")]
 
 
@@ -164,7 +175,7 @@ def dead_events(tools: Tools, caller: Caller, request: ListDead) -> Page[Letter]
 
     def work(unit: Unit) -> tuple[Letter, ...]:
         load_webhook(unit, caller.tenant_id, request.webhook_id)
-        return _given_up(unit, caller.tenant_id, request.webhook_id, limit=_MOST_LETTERS)
+        return _letters(unit, caller.tenant_id, request.webhook_id, LetterState.DEAD)
 
     found = [one for one in tools.database.read(work) if one.position > after]
     return cut("dead_events", found, request.limit, lambda one: one.position)
@@ -178,12 +189,12 @@ def replay_webhook(tools: Tools, caller: Caller, request: ReplayWebhook) -> Repl
         by = confirm(unit, caller).principal.id
         webhook = load_webhook(unit, tenant_id, webhook_id)
         if request.after is None:
-            due = _dead(unit, tenant_id, webhook_id, at)
+            due = [one.position for one in _letters(unit, tenant_id, webhook_id, LetterState.DEAD)]
         else:
-            due = _past(unit, tenant_id, webhook, request.after, at)
-        for letter in due:
-            unit.webhooks.put_letter(tenant_id, letter)
-        told = {"webhook_id": webhook_id, "after": request.after, "events": len(due), "asked_by": by}
+            due = _past(unit, tenant_id, webhook, request.after)
+        told = WebhookReplayed(
+            webhook_id=webhook_id, after=request.after, events=len(due), asked_by=by, positions=tuple(due)
+        )
         unit.record(delivery_entry(tenant_id, EntryKind.WEBHOOK_REPLAYED, told, at=at))
         return Replayed(webhook_id=webhook_id, due=len(due))
 
@@ -197,34 +208,52 @@ def load_webhook(unit: Unit, tenant_id: TenantId, webhook_id: str) -> Webhook:
     return read_text(row.text, Webhook)
 
 
-def _dead(unit: Unit, tenant_id: TenantId, webhook_id: str, at: Instant) -> list[Letter]:
-    found = _given_up(unit, tenant_id, webhook_id, limit=_MOST_LETTERS)
-    return [replace(one, state=LetterState.DUE, changed_at=at) for one in found]
+def _letters(unit: Unit, tenant_id: TenantId, webhook_id: str, state: LetterState) -> tuple[Letter, ...]:
+    """The events of a webhook that were given up, or are due again, by position, as the ledger has them."""
+    if state is LetterState.DUE and unit.ledger.find_latest(tenant_id, EntryKind.WEBHOOK_REPLAYED) is None:
+        return ()
+    found: dict[int, Letter] = {}
+    for stored in unit.ledger.entries(tenant_id, kinds=_LETTER_KINDS):
+        entry = verify_stored_entry(stored, tenant_id, stored.sequence_number, previous_hash=None)
+        body: Any = msgspec.json.decode(entry.body, type=_LETTER_KINDS[entry.kind])
+        if body.webhook_id == webhook_id:
+            _follow(found, body, entry.timestamp)
+    return tuple(one for _, one in sorted(found.items()) if one.state is state)[:_MOST_LETTERS]
 
 
-def _given_up(unit: Unit, tenant_id: TenantId, webhook_id: str, *, limit: int) -> tuple[Letter, ...]:
-    """The dead letters, without the one after the subscription's place that is still tried."""
-    place = unit.outbox.cursor(tenant_id, cursor_name(webhook_id))
-    found = unit.webhooks.letters(tenant_id, webhook_id, state=LetterState.DEAD, limit=limit)
-    return tuple(one for one in found if one.position <= place or one.attempts >= MOST_ATTEMPTS)
+def _follow(found: dict[int, Letter], body: WebhookFailed | WebhookReplayed | WebhookResent, at: Instant) -> None:
+    if isinstance(body, WebhookFailed):
+        found[body.position] = Letter(
+            webhook_id=body.webhook_id,
+            position=body.position,
+            state=LetterState.DEAD,
+            attempts=body.attempts,
+            problem=body.problem,
+            changed_at=at,
+        )
+    elif isinstance(body, WebhookResent):
+        found.pop(body.position, None)
+    elif body.positions is UNSET:
+        # 0.1.0 did not say which events were posted again, and whether they were taken.
+        found.clear()
+    else:
+        for position in body.positions:
+            blank = Letter(
+                webhook_id=body.webhook_id,
+                position=position,
+                state=LetterState.DUE,
+                attempts=0,
+                problem="",
+                changed_at=at,
+            )
+            found[position] = replace(found.get(position, blank), state=LetterState.DUE, changed_at=at)
 
 
-def _past(unit: Unit, tenant_id: TenantId, webhook: Webhook, after: int, at: Instant) -> list[Letter]:
+def _past(unit: Unit, tenant_id: TenantId, webhook: Webhook, after: int) -> list[int]:
     """What the subscription has settled already; what is still before it comes by itself."""
     through = unit.outbox.cursor(tenant_id, cursor_name(webhook.webhook_id))
     events = unit.outbox.events(tenant_id, after=after, limit=_MOST_LETTERS)
-    return [
-        Letter(
-            webhook_id=webhook.webhook_id,
-            position=one.position,
-            state=LetterState.DUE,
-            attempts=0,
-            problem="",
-            changed_at=at,
-        )
-        for one in events
-        if one.position <= through and webhook.wants(one.type)
-    ]
+    return [one.position for one in events if one.position <= through and webhook.wants(one.type)]
 
 
 def _shown(unit: Unit, tools: Tools, tenant_id: TenantId, webhook: Webhook) -> ShownWebhook:
@@ -233,8 +262,8 @@ def _shown(unit: Unit, tools: Tools, tenant_id: TenantId, webhook: Webhook) -> S
         webhook=webhook,
         position=unit.outbox.cursor(tenant_id, cursor_name(name)),
         newest=unit.outbox.newest(tenant_id),
-        dead=len(_given_up(unit, tenant_id, name, limit=_MOST_LETTERS)),
-        due=len(unit.webhooks.letters(tenant_id, name, state=LetterState.DUE, limit=_MOST_LETTERS)),
+        dead=len(_letters(unit, tenant_id, name, LetterState.DEAD)),
+        due=len(_letters(unit, tenant_id, name, LetterState.DUE)),
         public_key=_public_key(tools),
     )
 
@@ -262,7 +291,7 @@ def post_event(tools: Tools, webhook: Webhook, event: OutboxEvent, sender: Webho
     if not webhook.wants(event.type):
         return True
     before = tools.database.read(
-        lambda unit: unit.webhooks.find_letter(event.tenant_id, webhook.webhook_id, event.position)
+        lambda unit: unit.webhooks.find_attempts(event.tenant_id, webhook.webhook_id, event.position)
     )
     tried = 0 if before is None else before.attempts
     if tried >= MOST_ATTEMPTS:
@@ -280,9 +309,7 @@ def post_due(
     tools: Tools, tenant_id: TenantId, webhook: Webhook, sender: WebhookSender, *, going_on: Callable[[], bool]
 ) -> int:
     """Each event that somebody asked for again, once: taken and gone, or dead again with the new reason."""
-    letters = tools.database.read(
-        lambda unit: unit.webhooks.letters(tenant_id, webhook.webhook_id, state=LetterState.DUE)
-    )
+    letters = tools.database.read(lambda unit: _letters(unit, tenant_id, webhook.webhook_id, LetterState.DUE))
     done = 0
     for letter in letters:
         if not going_on():
@@ -299,17 +326,18 @@ def _attempts(
     for number in range(tried + 1, MOST_ATTEMPTS):
         if sent.is_taken:
             break
-        _put(tools, event.tenant_id, _letter(tools, webhook, event.position, attempts=number, sent=sent))
+        attempts = _attempts_row(tools, webhook, event.position, number)
+        tools.database.write(partial(_put, tenant_id=event.tenant_id, attempts=attempts))
         if not wait(pause_after(number, chance=_chance(tools))):
             raise Interrupted
         sent = _attempt(tools, webhook, event, sender)
         tried = number
     if sent.is_taken and tried:
-        _drop(tools, event.tenant_id, webhook, event.position)
+        tools.database.write(lambda unit: unit.webhooks.drop_attempts(event.tenant_id, webhook.webhook_id))
     return sent
 
 
-def _rest(tools: Tools, before: Letter) -> float:
+def _rest(tools: Tools, before: WebhookAttempts) -> float:
     """The seconds of the pause after the last attempt that are left; a node that keeps restarting hurries nobody."""
     passed = (tools.clock.now() - before.changed_at).total_seconds()
     return max(0.0, pause_after(before.attempts, chance=_chance(tools)) - max(0.0, passed))
@@ -329,46 +357,47 @@ def _attempt(tools: Tools, webhook: Webhook, event: OutboxEvent, sender: Webhook
 def _post_letter(tools: Tools, tenant_id: TenantId, webhook: Webhook, letter: Letter, sender: WebhookSender) -> None:
     found = tools.database.read(lambda unit: unit.outbox.events(tenant_id, after=letter.position - 1, limit=1))
     sent = _attempt(tools, webhook, found[0], sender) if found else Sent(status=None, problem="no such event")
+    name, position = webhook.webhook_id, letter.position
     if sent.is_taken:
-        _drop(tools, tenant_id, webhook, letter.position)
+        draft = _entry(tools, tenant_id, EntryKind.WEBHOOK_RESENT, WebhookResent(webhook_id=name, position=position))
     else:
-        _put(tools, tenant_id, _letter(tools, webhook, letter.position, attempts=letter.attempts + 1, sent=sent))
+        draft = _failure(tools, tenant_id, webhook, position, sent, attempts=letter.attempts + 1)
+    tools.database.write(lambda unit: unit.record(draft))
 
 
-def _put(tools: Tools, tenant_id: TenantId, letter: Letter) -> None:
-    tools.database.write(lambda unit: unit.webhooks.put_letter(tenant_id, letter))
-
-
-def _drop(tools: Tools, tenant_id: TenantId, webhook: Webhook, position: int) -> None:
-    tools.database.write(lambda unit: unit.webhooks.drop_letter(tenant_id, webhook.webhook_id, position))
+def _put(unit: Unit, *, tenant_id: TenantId, attempts: WebhookAttempts) -> None:
+    unit.webhooks.put_attempts(tenant_id, attempts)
 
 
 def _give_up(tools: Tools, webhook: Webhook, event: OutboxEvent, sent: Sent) -> None:
     """On record without an event of its own: that one would go to the same place, and fail there for ever."""
-    letter = _letter(tools, webhook, event.position, attempts=MOST_ATTEMPTS, sent=sent)
-    told = {
-        "webhook_id": webhook.webhook_id,
-        "position": event.position,
-        "attempts": letter.attempts,
-        "problem": letter.problem,
-    }
-    draft = delivery_entry(event.tenant_id, EntryKind.WEBHOOK_FAILED, told, at=letter.changed_at)
+    attempts = _attempts_row(tools, webhook, event.position, MOST_ATTEMPTS)
+    draft = _failure(tools, event.tenant_id, webhook, event.position, sent, attempts=MOST_ATTEMPTS)
 
     def work(unit: Unit) -> None:
-        unit.webhooks.put_letter(event.tenant_id, letter)
+        unit.webhooks.put_attempts(event.tenant_id, attempts)
         unit.record(draft)
 
     tools.database.write(work)
 
 
-def _letter(tools: Tools, webhook: Webhook, position: int, *, attempts: int, sent: Sent) -> Letter:
-    return Letter(
+def _failure(tools: Tools, tenant_id: TenantId, webhook: Webhook, position: int, sent: Sent, *, attempts: int) -> Draft:
+    body = WebhookFailed(
         webhook_id=webhook.webhook_id,
         position=position,
-        state=LetterState.DEAD,
         attempts=attempts,
         problem=sent.problem[:_LONGEST_PROBLEM],
-        changed_at=tools.clock.now(),
+    )
+    return _entry(tools, tenant_id, EntryKind.WEBHOOK_FAILED, body)
+
+
+def _entry(tools: Tools, tenant_id: TenantId, kind: EntryKind, body: Struct) -> Draft:
+    return delivery_entry(tenant_id, kind, body, at=tools.clock.now())
+
+
+def _attempts_row(tools: Tools, webhook: Webhook, position: int, attempts: int) -> WebhookAttempts:
+    return WebhookAttempts(
+        webhook_id=webhook.webhook_id, position=position, attempts=attempts, changed_at=tools.clock.now()
     )
 
 

@@ -159,9 +159,6 @@ def _draft(asker: Principal, known: Principal, order: TierOrder, at: Instant) ->
 
 def _record_tier(unit: Unit, ticket: Ticket, known: Principal, change: TierChange) -> None:
     tenant_id, ticket_id, asked_by = ticket.tenant_id, ticket.id, ticket.requested_by or ticket.opened_by
-    text = canonical_json(change)
-    row = ChangedTier(subject=change.subject, version=change.version, text=text, changed_at=change.changed_at)
-    unit.registry.add_tier_change(tenant_id, row)
     unit.record(tier_entry(tenant_id, change))
     wanted = PrincipalChange(action_tier=change.to_tier)
     following = next_version(known, wanted, at=change.changed_at, by=change.changed_by)

@@ -16,7 +16,6 @@ from typing import NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from assay.facts.table import TABLES
-from assay.flows.delivery.recount_rules import check_rules
 from assay.flows.errors.ledger import OtherDatabaseError
 from assay.flows.ledger.audit_mark import AuditReport, Mark, load_mark, store_mark
 from assay.flows.ledger.audit_parts import (
@@ -447,7 +446,7 @@ def _check_tables(unit: Unit, seen: Iterable[Done]) -> int:
 
 def _check_rows(unit: Unit, tenant_id: TenantId) -> None:
     """Tables of rooms whose rows are not declared as projections yet, and the indexes."""
-    checks = (_check_seals, check_bronze, check_rules, check_index)
+    checks = (_check_seals, check_bronze, check_index)
     for problem in chain.from_iterable(check(unit, tenant_id) for check in checks):
         raise EntryFaultError(problem.code, problem.message, problem.entry)
 

@@ -36,6 +36,7 @@ ADDED_IN: Mapping[str, int] = {
     "gateway_table": 25,
     "gateway_definition": 25,
     "gateway_call": 25,
+    "webhook_attempt": 27,
 }
 
 

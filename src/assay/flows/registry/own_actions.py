@@ -7,7 +7,7 @@ INVARIANT: these are the requirements of the routes themselves; a test compares 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from assay.flows.delivery.rule_proofs import find_granted
+from assay.flows.delivery.rule_rows import find_granted
 from assay.flows.registry.switch_facts import load_switch
 from assay.flows.tools import Tools
 from assay.identity.access import Needs, Standing, check_access, find_unmet

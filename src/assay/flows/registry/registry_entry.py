@@ -2,7 +2,7 @@
 
 from msgspec import Raw, Struct
 
-from assay.facts.registry import KeyAdded, KeyRevoked
+from assay.facts.registry import KeyAdded, KeyRevoked, ServiceCounted, ServiceListed
 from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import KeyId, TenantId
 from assay.kernel.instant import Instant
@@ -23,14 +23,6 @@ class AnnouncedBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     event: str
     announce_hash: str
     key_id: KeyId | None
-
-
-class ListedBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of a `service.listed` or `service.unlisted` entry: the index from now on, and what was found."""
-
-    service_id: str
-    entry: ServiceEntry | None
-    reason: str
 
 
 def key_entry(tenant_id: TenantId, key: RegisteredKey) -> Draft:
@@ -76,9 +68,14 @@ def listing_entry(
 ) -> Draft:
     """Who can do what has changed: a service is listed otherwise than before, or no longer."""
     kind = EntryKind.SERVICE_UNLISTED if entry is None else EntryKind.SERVICE_LISTED
-    body = ListedBody(service_id=service_id, entry=entry, reason=reason)
+    body = ServiceListed(service_id=service_id, entry=entry, reason=reason)
     news: dict[str, JsonValue] = {"service_id": service_id, "reason": reason}
     return _entry(tenant_id, kind, body, service_id, news, at=at)
+
+
+def counted_entry(tenant_id: TenantId, kind: EntryKind, service_id: str, *, at: Instant) -> Draft:
+    """One more attempt at more power than was issued (FRJ-011), or one more test of the switch."""
+    return draft_entry(tenant_id, kind, ServiceCounted(service_id=service_id), at=at)
 
 
 def tier_entry(tenant_id: TenantId, change: TierChange) -> Draft:

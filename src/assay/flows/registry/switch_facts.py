@@ -11,11 +11,13 @@ from assay.kernel.instant import Instant
 from assay.ports.clock import Clock
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Database
-from assay.ports.registry_store import RegistryStore, SwitchFact
+from assay.ports.registry_store import ServiceStore, SwitchFact, SwitchStore
 from assay.registry.action import Tier
 from assay.registry.trip import Fired, Restored, Switch, follow
 
 _FRESH = timedelta(seconds=1)
+# The counters of a service: attempts at more power than was issued (FRJ-011), and tests of its switch.
+ATTEMPTS, SELF_TESTS = "self_escalation_attempts", "switch_self_tests"
 _KINDS: dict[str, type[Fired] | type[Restored]] = {"fired": Fired, "restored": Restored}
 
 
@@ -43,16 +45,16 @@ class SwitchTier:
         return self._database.read(lambda unit: load_switch(unit.registry, *self._named)).is_fired
 
 
-def load_switch(store: RegistryStore, tenant_id: TenantId, service_id: str) -> Switch:
+def load_switch(store: SwitchStore, tenant_id: TenantId, service_id: str) -> Switch:
     """Where the switch stands, by everything that was recorded of it."""
     return follow(Switch(service_id=service_id), load_facts(store, tenant_id, service_id))
 
 
-def load_facts(store: RegistryStore, tenant_id: TenantId, service_id: str) -> list[Fired | Restored]:
+def load_facts(store: SwitchStore, tenant_id: TenantId, service_id: str) -> list[Fired | Restored]:
     return [_parsed(row) for row in store.facts(tenant_id, service_id)]
 
 
-def is_new(store: RegistryStore, tenant_id: TenantId, fact: Fired | Restored) -> bool:
+def is_new(store: SwitchStore, tenant_id: TenantId, fact: Fired | Restored) -> bool:
     """Whether the fact is still to be recorded. One that does not follow is an error."""
     known = load_facts(store, tenant_id, fact.service_id)
     if any(type(one) is type(fact) and one.episode == fact.episode for one in known):
@@ -61,7 +63,7 @@ def is_new(store: RegistryStore, tenant_id: TenantId, fact: Fired | Restored) ->
     return True
 
 
-def add_fact(store: RegistryStore, tenant_id: TenantId, fact: Fired | Restored, *, at: Instant) -> bool:
+def add_fact(store: ServiceStore, tenant_id: TenantId, fact: Fired | Restored, *, at: Instant) -> bool:
     """Add the fact to the file of a service; False where it is there."""
     if not is_new(store, tenant_id, fact):
         return False

@@ -21,8 +21,9 @@ from assay.flows.tools import Tools
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
+from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
-from assay.ports.registry_store import IndexedService, RegistryStore
+from assay.ports.registry_store import RegistryStore
 from assay.ports.service_client import ServiceClient
 from assay.registry.action import is_tier
 from assay.registry.announce import lists_agree, parse_announce
@@ -37,8 +38,7 @@ from assay.registry.open_manifest import open_manifest, verify_manifest
 _LOOKERS = 8
 # So long the lease of who is gone is kept: its sequence refuses a replay, which the allowed skew ends much earlier.
 _KEPT = timedelta(days=1)
-# The counter that grows whenever the index changes; `*` is no name that a service can have.
-_ALL, _REVISION = "*", "fleet_revision"
+_LISTINGS = (EntryKind.SERVICE_LISTED, EntryKind.SERVICE_UNLISTED)
 
 
 class Watched(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -71,13 +71,14 @@ def load_index(store: RegistryStore, tenant_id: TenantId) -> Index:
 
 def find_fleet(tools: Tools, tenant_id: TenantId, *, known: int | None) -> tuple[int, Index | None]:
     """As `load_fleet`, as things are now."""
-    return tools.database.read(lambda unit: load_fleet(unit.registry, tenant_id, known=known))
+    return tools.database.read(lambda unit: load_fleet(unit, tenant_id, known=known))
 
 
-def load_fleet(store: RegistryStore, tenant_id: TenantId, *, known: int | None) -> tuple[int, Index | None]:
-    """The revision, and the index if it is another one than is `known` already."""
-    revision = store.counted(tenant_id, _ALL, _REVISION)
-    return revision, None if revision == known else load_index(store, tenant_id)
+def load_fleet(unit: Unit, tenant_id: TenantId, *, known: int | None) -> tuple[int, Index | None]:
+    """The revision, which is the number of the newest entry about it, and the index if `known` is another one."""
+    newest = (unit.ledger.find_latest(tenant_id, kind) for kind in _LISTINGS)
+    revision = max(number or 0 for number in newest)
+    return revision, None if revision == known else load_index(unit.registry, tenant_id)
 
 
 def watch_services(tools: Tools, tenant_id: TenantId, client: ServiceClient, *, at: Instant) -> tuple[Watched, ...]:
@@ -104,20 +105,11 @@ def _settle(unit: Unit, tenant_id: TenantId, looks: dict[str, _Look], forgotten:
     listed = _entries(unit.registry, tenant_id)
     changes = {name: look for name, look in looks.items() if look.entry != listed.get(name)}
     for name, look in changes.items():
-        _list(unit.registry, tenant_id, name, look.entry, at)
         unit.record(listing_entry(tenant_id, name, look.entry, look.reason, at=at))
-    if changes:
-        unit.registry.count_up(tenant_id, _ALL, _REVISION)
+        if look.entry is None:
+            unit.registry.drop_entry(tenant_id, name)
     for lease in forgotten:
         unit.registry.drop_lease(tenant_id, lease.service_id, lease.instance_id)
-
-
-def _list(store: RegistryStore, tenant_id: TenantId, name: str, entry: ServiceEntry | None, at: Instant) -> None:
-    if entry is None:
-        store.drop_entry(tenant_id, name)
-        return
-    text = msgspec.json.encode(entry).decode()
-    store.put_entry(tenant_id, IndexedService(service_id=name, text=text, checked_at=at))
 
 
 def _entries(store: RegistryStore, tenant_id: TenantId) -> dict[str, ServiceEntry]:

@@ -10,7 +10,7 @@ import msgspec
 from assay.flows.errors.identity import NotSignedInError
 from assay.kernel.canonical import canonical_json
 from assay.kernel.ids import PrincipalId
-from assay.ports.registry_store import LoggedAction, RegistryStore
+from assay.ports.registry_store import LoggedAction, ServiceStore
 from assay.ports.service_desk import Caller
 from assay.registry.action import ActionRequest, Grant, Tier, grant_of, request_of
 from assay.registry.errors import DeniedError, TierClosedError
@@ -88,7 +88,7 @@ class Gate:
             raise NotSignedInError("expected a valid API key or session token, got none")
         return ruling, grant, request
 
-    def _log(self, store: RegistryStore, grant: Grant, request: ActionRequest, parameters: Any) -> LoggedAction:  # noqa: ANN401 - any JSON
+    def _log(self, store: ServiceStore, grant: Grant, request: ActionRequest, parameters: Any) -> LoggedAction:  # noqa: ANN401 - any JSON
         """Refuses what the switch, as it stands in this very commit, no longer allows."""
         at = self.service.clock.now()
         log = log_action(grant, self.service.power_in(store), request, parameters=parameters, at=at)

@@ -69,7 +69,7 @@ def open_own(tools: Tools, tenant_id: TenantId, *, port: int) -> OwnService:
 
     service = Service(
         manifest=open_manifest(load_codex()).manifest,
-        memory=NodeMemory(database=tools.database),
+        memory=NodeMemory(database=tools.database, clock=tools.clock),
         desk=NodeDesk(tools=tools, tenant_id=tenant_id),
         clock=tools.clock,
         entropy=tools.entropy,

@@ -13,14 +13,14 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from assay.flows.registry.switch_facts import add_fact, load_facts, load_switch
+from assay.flows.registry.switch_facts import ATTEMPTS, SELF_TESTS, add_fact, load_facts, load_switch
 from assay.kernel.errors import Error, StoreError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.clock import Clock
 from assay.ports.ids import Entropy
 from assay.ports.latch import Latch
-from assay.ports.registry_store import RegistryStore, ServiceMemory, WorkerCounts
+from assay.ports.registry_store import ServiceMemory, ServiceStore, WorkerCounts
 from assay.ports.service_desk import ServiceDesk
 from assay.registry.action import ServicePower, Tier
 from assay.registry.documents import ProofDocument, SenseDocument, ServiceFigures, sense_of
@@ -41,8 +41,6 @@ from assay.registry.trip import Fired, Restored, Switch, SwitchRule, active_tier
 # The file of a service belongs to one service alone; a node keeps its own under its tenant.
 OWN = TenantId("service")
 _TELL_AGAIN_SECONDS = 10.0
-ATTEMPTS = "self_escalation_attempts"
-_SELF_TESTS = "switch_self_tests"
 # Far longer than the window that is counted, so that clocks which differ forget no worker that lives.
 _GONE_AFTER = timedelta(days=1)
 _log = structlog.get_logger("assay.forja")
@@ -124,7 +122,7 @@ class Service:
         known = self.desk.facts(name)
         self._heard = len(known)
 
-        def work(store: RegistryStore) -> Switch:
+        def work(store: ServiceStore) -> Switch:
             own = load_facts(store, self.tenant_id, name)
             if own == list(known[: len(own)]):
                 for fact in known[len(own) :]:
@@ -185,7 +183,7 @@ class Service:
     def power(self) -> ServicePower:
         return power_of(self.manifest, active_tier=active_tier(self._switch, self.rule.switch, self.rule.tier))
 
-    def power_in(self, store: RegistryStore) -> ServicePower:
+    def power_in(self, store: ServiceStore) -> ServicePower:
         """As the memory says in this transaction, and never more than this worker believes."""
         switch = load_switch(store, self.tenant_id, self.manifest.service)
         tier = active_tier(switch, self.rule.switch, self.rule.tier)
@@ -237,7 +235,7 @@ class Service:
         A spare switch is fired, and a number counted that nobody reads: the service itself goes on as it was.
         """
         name = self.manifest.service
-        self.memory.write(lambda store: store.count_up(self.tenant_id, name, _SELF_TESTS))
+        self.memory.write(lambda store: store.count_up(self.tenant_id, name, SELF_TESTS))
         return self_test(self.rule.switch, at=self.clock.now())
 
     def adopt(self, fact: Fired | Restored) -> None:
@@ -296,7 +294,7 @@ class Service:
             meet()
         return seen[0]
 
-    def _meet(self, store: RegistryStore, own: _Counts, pending: Switch, at: Instant) -> tuple[Switch, _Others]:
+    def _meet(self, store: ServiceStore, own: _Counts, pending: Switch, at: Instant) -> tuple[Switch, _Others]:
         name = self.manifest.service
         if pending.fired is not None and pending.episode > load_switch(store, self.tenant_id, name).episode:
             add_fact(store, self.tenant_id, pending.fired, at=at)

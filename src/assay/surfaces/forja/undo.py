@@ -11,7 +11,7 @@ from assay.identity.finding import CredentialFinding, CredentialState
 from assay.identity.principal import Principal
 from assay.kernel.canonical import canonical_json
 from assay.kernel.ids import PrincipalId
-from assay.ports.registry_store import LoggedAction, RegistryStore
+from assay.ports.registry_store import LoggedAction, ServiceStore
 from assay.registry.errors import DeniedError, RegistryError
 from assay.registry.tier import ActionLog, RollbackLog, check_rollback, require
 from assay.surfaces.forja.service import Service
@@ -50,7 +50,7 @@ def _person(service: Service, logged: LoggedAction | None, token: str) -> Princi
     return principal.id
 
 
-def _begin(service: Service, store: RegistryStore, logged: LoggedAction, by: PrincipalId) -> int:
+def _begin(service: Service, store: ServiceStore, logged: LoggedAction, by: PrincipalId) -> int:
     """The number of this attempt; refused while the one before it is not known to have failed."""
     attempt = 1
     while store.find_action(service.tenant_id, f"{_BEGUN}{attempt}_{logged.log_id}") is not None:
@@ -61,7 +61,7 @@ def _begin(service: Service, store: RegistryStore, logged: LoggedAction, by: Pri
     return attempt
 
 
-def _note(service: Service, store: RegistryStore, logged: LoggedAction, by: PrincipalId, prefix: str) -> None:
+def _note(service: Service, store: ServiceStore, logged: LoggedAction, by: PrincipalId, prefix: str) -> None:
     at = service.clock.now()
     tier = msgspec.json.decode(logged.text, type=ActionLog).tier
     log = RollbackLog(
