@@ -32,6 +32,9 @@ class _Unchecked:
     def project(self, _entry: Entry) -> tuple[Struct, ...]:
         return ()
 
+    def events(self, _entry: Entry) -> tuple[Struct, ...]:
+        return ()
+
 
 UNCHECKED: Projector = _Unchecked()
 

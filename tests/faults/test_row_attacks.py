@@ -50,7 +50,10 @@ _OF_OLD_ENTRIES = {
     ("verdict_index", "ticket_id"),
     ("verdict_index", "held_entry"),
 }
-_ATTACKED = tuple(table for table in TABLES if not table.pending and not isinstance(table.form, Transient))
+# Entries of 0.1.0 record no events: `tests/facts/test_transient.py` attacks those of this version.
+_ATTACKED = tuple(
+    table for table in TABLES if not table.pending and not isinstance(table.form, Transient) and table.name != "outbox"
+)
 
 
 class Place(NamedTuple):

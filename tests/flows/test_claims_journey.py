@@ -14,9 +14,10 @@ from assay.claims.finding import FindingCode
 from assay.claims.guardian import Suspect, ThreatReport
 from assay.claims.parse_bundle import parse_bundle
 from assay.claims.policy import ApprovalNeed
+from assay.facts.ledger import CONTENT_POINTER
 from assay.flows.claims.show_claims import ListedClaims
 from assay.flows.ledger.audit_ledger import audit_ledger
-from assay.flows.ledger.erase_record import CONTENT_POINTER, erase_record
+from assay.flows.ledger.erase_record import erase_record
 from assay.flows.ledger.examine_node import examine_node
 from assay.identity.principal import PrincipalKind
 from assay.identity.risk import RiskTier

@@ -90,6 +90,31 @@ def test_the_spliced_text_is_the_canonical_form_of_the_whole_entry(body: dict[st
     assert link_of(draft).text == canonicalize_exact(whole)
 
 
+@given(bodies, st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=3), st.integers(0, 9))
+def test_an_entry_records_its_events_by_their_hashes(body: dict[str, object], names: list[str], told: int) -> None:
+    """Each hash covers type, subject and body, so that none of an event can be exchanged."""
+    events = tuple(Event(type=name, subject="s", body=msgspec.Raw(b'{"n":1}')) for name in names)
+    [link], _ = extend(
+        genesis(TENANT), [prepare(draft_entry(TENANT, EntryKind.NOTE, body, at=AT, events=events))], told=told
+    )
+    hashes = [digest_of(canonicalize_exact([name, "s"]) + b'{"n":1}') for name in names]
+    document = msgspec.json.decode(link.text)
+    assert document["events"] == {"after": told, "hashes": hashes}
+    assert canonicalize_exact(document) == link.text
+    parsed = parse_entry(link.text).events
+    assert parsed is not None
+    assert (parsed.after, list(parsed.hashes)) == (told, hashes)
+
+
+@pytest.mark.parametrize(
+    "events", ["null", '{"after":0,"hashes":[]}', '{"after":-1,"hashes":["sha256:x"]}', '{"after":0,"hashes":["x"]}']
+)
+def test_events_of_an_entry_have_one_form(events: str) -> None:
+    text = link_of(draft_entry(TENANT, EntryKind.NOTE, {}, at=AT)).text
+    with pytest.raises(MalformedEntryError):
+        parse_entry(text.replace(b',"kind"', f',"events":{events},"kind"'.encode(), 1))
+
+
 @pytest.mark.clause("ski", "7.1")
 def test_a_verdict_entry_carries_every_column_of_the_specification() -> None:
     """The columns are top-level fields of the text that is hashed, so none can change without being noticed."""

@@ -3,7 +3,8 @@
 bundle -> `claims.received` -> decisions, each with a bundle for every gate that was asked -> `claims.decided`
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from assay.claims.passage import Passage
 from assay.claims.problem import ClaimProblem
 from assay.claims.risk import highest_tier
 from assay.facts.kinds import Content, Fact, Projected, Table
+from assay.facts.ledger import CONTENT_POINTER, Erasure
 from assay.identity.risk import RiskTier
 from assay.kernel.canonical import canonical_json, canonicalize
 from assay.kernel.digest import Digest
@@ -30,6 +32,7 @@ from assay.kernel.instant import Instant
 from assay.kernel.json_text import JsonValue
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
 from assay.ports.claims_store import (
+    EvidenceContent,
     EvidenceFact,
     ReceivedBundle,
     RecordedDecision,
@@ -425,6 +428,21 @@ def _decision_rows(entry: Entry, body: _Decided) -> Iterator[RecordedDecision | 
         )
 
 
+def _fold_contents(rows: MutableMapping[Any, Any], entry: Entry) -> None:
+    """Content is there from the entry that attached it until one that erased it."""
+    if entry.kind is EntryKind.CLAIMS_EVIDENCE:
+        attached = msgspec.json.decode(entry.body, type=EvidenceAttached)
+        rows[entry.sequence_number] = EvidenceContent(sha256=attached.sha256, content=attached.sha256.encode())
+    else:
+        erasure = msgspec.json.decode(entry.body, type=Erasure)
+        if CONTENT_POINTER in erasure.pointers:
+            rows.pop(erasure.sequence_number, None)
+
+
+def _sealed_content(row: EvidenceContent) -> EvidenceContent:
+    return replace(row, content=sha256(row.content).hexdigest().encode())
+
+
 def _evidence_rows(entry: Entry, body: EvidenceAttached) -> Iterator[EvidenceFact]:
     yield EvidenceFact(
         sha256=body.sha256,
@@ -469,8 +487,12 @@ TABLES = (
     Table("claims_evidence", Projected(EvidenceFact), keys=("sha256",), taken="the evidence {sha256}"),
     Table(
         "claims_evidence_content",
-        Content("`sha256` of the row of `claims_evidence`, which follows from its entry"),
-        columns=("tenant_id", "sha256", "content"),
-        pending=True,
+        Content(
+            "`sha256` in the entry that attached it",
+            row=EvidenceContent,
+            fold=_fold_contents,
+            folds=(EntryKind.CLAIMS_EVIDENCE, EntryKind.ERASURE),
+            seal=_sealed_content,
+        ),
     ),
 )

@@ -4,20 +4,25 @@ from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from assay.facts.kinds import Chain, Content, Fact, Folded, Projected, Table, Transient
 from assay.kernel.commitment import COMMITMENT_KEY, commit
 from assay.kernel.entry import Entry
 from assay.kernel.ids import PrincipalId
+from assay.kernel.instant import render_instant
 from assay.kernel.key import Endorsement, Retirement
-from assay.kernel.ledger import EntryKind
+from assay.kernel.ledger import EntryKind, Event
 from assay.kernel.term_index import Seal
+from assay.ports.events import OutboxRow, SubscriberCursor
 from assay.ports.index_store import IndexPage, IndexSegment
 from assay.ports.key_store import KeyFactRow
 from assay.ports.ledger_store import DisclosureRow, StoredEntry
 from assay.ports.request_store import KeptRequest
+
+# The content of evidence that an entry attached; the entry itself has its hash alone.
+CONTENT_POINTER = "/content"
 
 
 class Erasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -80,6 +85,25 @@ def _sealed_disclosure(row: DisclosureRow) -> DisclosureRow:
     return replace(row, salt="", value=digest)
 
 
+def event_rows(entry: Entry) -> Iterator[OutboxRow]:
+    """The sealed rows of the events that an entry of any kind records."""
+    if entry.events is not None:
+        for position, digest in enumerate(entry.events.hashes, entry.events.after + 1):
+            yield OutboxRow(
+                position=position,
+                sequence_number=entry.sequence_number,
+                type="",
+                subject="",
+                occurred_at=render_instant(entry.timestamp),
+                body=digest,
+            )
+
+
+def _sealed_event(row: OutboxRow) -> OutboxRow:
+    event = Event(type=row.type, subject=row.subject, body=Raw(row.body.encode()))
+    return replace(row, type="", subject="", body=event.hash)
+
+
 FACTS: tuple[Fact, ...] = (Fact(EntryKind.INDEX_SEALED, Seal, _segment_rows, into=(IndexSegment,)),)
 TABLES = (
     Table(
@@ -133,12 +157,21 @@ TABLES = (
     ),
     Table(
         "outbox",
-        Projected(None),
-        columns=("tenant_id", "position", "ledger_sequence", "type", "subject", "occurred_at", "body"),
-        pending=True,
+        Projected(OutboxRow, seal=_sealed_event),
     ),
     Table(
-        "outbox_cursor", Transient("not examined yet"), columns=("tenant_id", "subscriber", "position"), pending=True
+        "outbox_cursor",
+        Transient(
+            "nothing: a cursor whose MAC does not hold counts as the start: events are sent again, and none is missed",
+            row=SubscriberCursor,
+        ),
     ),
-    Table("kept_request", Transient("not examined yet", row=KeptRequest), pending=True),
+    Table(
+        "kept_request",
+        Transient(
+            "nothing: an answer whose MAC does not hold is not given again; a request whose row is missing is new, and"
+            " its caller alone could send it",
+            row=KeptRequest,
+        ),
+    ),
 )

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.facts.kinds import Fact, Projected, Table
+from assay.facts.ledger import event_rows
 from assay.kernel.entry import Entry
 from assay.kernel.errors import Error
 from assay.kernel.ledger import EntryKind
@@ -57,6 +58,9 @@ class DeclaredProjector:
         except (msgspec.MsgspecError, Error) as error:
             what = f"entry {entry.sequence_number} (`{entry.kind}`)"
             raise DamagedRecordError(f"{what} gives no rows: {error}") from error
+
+    def events(self, entry: Entry) -> tuple[Struct, ...]:
+        return tuple(event_rows(entry))
 
 
 def row_of(table: Table) -> type[Struct] | None:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import asdict, replace
 
-from assay.facts.kinds import Content, Fact, Folded, Projected, Table, Transient
+from assay.facts.kinds import Fact, Folded, Projected, Table, Transient
 from assay.kernel.canonical import canonicalize
 from assay.kernel.commitment import Disclosure, seal_fields
 from assay.kernel.digest import Digest, digest_of
@@ -298,8 +298,11 @@ TABLES = (
     ),
     Table(
         "desk_pending",
-        Content("`amendment_hash` in what the ticket shows, checked before the amendment is applied", row=PendingPower),
-        pending=True,
+        Transient(
+            "nothing: approvers sign the hash of the amendment, and only that one is applied; where it is missing or"
+            " another, the approval is refused and can be asked for again",
+            row=PendingPower,
+        ),
     ),
     Table(
         "desk_lease",

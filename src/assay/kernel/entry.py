@@ -2,11 +2,11 @@
 
 from contextlib import suppress
 from functools import lru_cache
-from typing import cast
+from typing import Annotated, cast
 
 import msgspec
 import orjson
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from assay.kernel.canonical import Profile, canonicalize
 from assay.kernel.digest import Digest, parse_digest
@@ -29,10 +29,18 @@ class MalformedEntryError(LedgerError):
     blame = Blame.INPUT
 
 
+class RecordedEvents(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The events of an entry by their hashes (`kernel.ledger.Event`), in order, after so many of the chain."""
+
+    after: Annotated[int, Meta(ge=0)]
+    hashes: Annotated[tuple[Digest, ...], Meta(min_length=1)]
+
+
 class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """SKI 7.1 by name; the columns that only a verdict has are None elsewhere, and its two documents are empty.
 
-    `trace_id` is None where the entry was written by 0.1.0, or by the node itself for no request.
+    `trace_id` is None where the entry was written by 0.1.0, or by the node itself for no request; `events` where it
+    has none, or was written by 0.1.0, which did not record them.
     """
 
     tenant_id: TenantId
@@ -52,6 +60,7 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     llm_transcript: Raw = Raw()
     verifier_result: Raw = Raw()
     trace_id: TraceId | None = None
+    events: RecordedEvents | None = None
 
 
 def parse_entry(text: bytes) -> Entry:
@@ -112,6 +121,11 @@ def _require_forms(entry: Entry, document: JsonValue) -> None:
     members = cast("dict[str, JsonValue]", document)
     if "trace_id" in members:
         parse_trace_id(str(members["trace_id"]))
+    if "events" in members:
+        for digest in () if entry.events is None else entry.events.hashes:
+            parse_digest(digest)
+        if entry.events is None:
+            raise MalformedEntryError("expected `events` with their hashes, got null: an entry without any omits them")
     # An instant has one spelling; another offset or a padded fraction would be a second text for the same entry.
     written = render_instant(entry.timestamp)
     if members["timestamp"] != written:

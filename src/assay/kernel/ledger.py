@@ -196,6 +196,12 @@ class Event(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     subject: str
     body: Raw
 
+    @property
+    def hash(self) -> Digest:
+        """What the entry records of the event: SHA-256 of the canonical `[type, subject]`, followed by the body."""
+        named = f"[{_quoted(self.type)},{_quoted(self.subject)}]".encode()
+        return Digest("sha256:" + sha256(named + bytes(self.body)).hexdigest())
+
 
 class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An entry before it has a place in the chain.
@@ -222,10 +228,14 @@ class Head(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A draft as canonical bytes with two gaps: `before` previous_hash `middle` sequence_number `after`."""
+    """A draft as canonical bytes with its gaps: `before` previous_hash `middle` sequence_number `after`.
+
+    An entry with events has a third one, between `opening` and `before`: how many events the chain had before.
+    """
 
     draft: Draft
     timestamp: str
+    opening: bytes
     before: bytes
     middle: bytes
     after: bytes
@@ -333,17 +343,22 @@ def genesis(tenant_id: TenantId) -> Head:
 
 
 def prepare(draft: Draft) -> Prepared:
-    """Everything of the entry's canonical bytes but the two fields that only the chain knows.
+    """Everything of the entry's canonical bytes but the fields that only the chain knows.
 
     INVARIANT: the spliced text equals `canonicalize` of the whole entry; a property test holds it to that.
     """
     verdict, timestamp = draft.verdict, render_instant(draft.timestamp)
     traced = "" if draft.trace_id is None else f',"trace_id":"{draft.trace_id}"'
+    opening, content = _BODY + draft.body, b""
+    if draft.events:
+        hashes = ",".join(f'"{event.hash}"' for event in draft.events)
+        opening, content = opening + b',"events":{"after":', f',"hashes":[{hashes}]}}'.encode()
     if verdict is None:
         return Prepared(
             draft,
             timestamp,
-            b'{"body":%b,"kind":"%b","previous_hash":"' % (draft.body, draft.kind.encode()),
+            opening,
+            b'%b,"kind":"%b","previous_hash":"' % (content, draft.kind.encode()),
             _PLAIN_MIDDLES[schema_of(draft.kind)],
             f',"tenant_id":"{draft.tenant_id}","timestamp":"{timestamp}"{traced}}}'.encode(),
         )
@@ -356,27 +371,29 @@ def prepare(draft: Draft) -> Prepared:
     return Prepared(
         draft,
         timestamp,
-        b"".join((_BODY, draft.body, judged.encode(), verdict.llm_transcript, weighed.encode())),
+        opening,
+        b"".join((content, judged.encode(), verdict.llm_transcript, weighed.encode())),
         middle.encode(),
         b"".join((told.encode(), found.encode(), verdict.verifier_result, b"}")),
     )
 
 
-def extend(head: Head, prepared: Iterable[Prepared]) -> tuple[list[Link], Head]:
-    """Give each draft the next place; the chain's only mutable fact is the head, and it is returned."""
+def extend(head: Head, prepared: Iterable[Prepared], *, told: int = 0) -> tuple[list[Link], Head]:
+    """Give each draft the next place; the chain's mutable facts are its head, which is returned, and its events."""
     links: list[Link] = []
     tenant_id, sequence, previous = head
     for one in prepared:
         sequence += 1
-        links.append(link_to(previous, sequence, one))
-        previous = links[-1].entry_hash
+        links.append(link_to(previous, sequence, one, told))
+        previous, told = links[-1].entry_hash, told + len(one.draft.events)
     return links, Head(tenant_id, sequence, previous)
 
 
-def link_to(previous: Digest, sequence: int, prepared: Prepared) -> Link:
-    """The draft in that place, after the entry with that hash; the caller keeps count."""
-    draft, timestamp, before, middle, after = prepared
-    text = b"".join((before, previous.encode(), middle, b"%d" % sequence, after))
+def link_to(previous: Digest, sequence: int, prepared: Prepared, told: int) -> Link:
+    """The draft in that place, after the entry with that hash and `told` events; the caller keeps count."""
+    draft, timestamp, opening, before, middle, after = prepared
+    count = b"%d" % told if draft.events else b""
+    text = b"".join((opening, count, before, previous.encode(), middle, b"%d" % sequence, after))
     entry_hash = Digest("sha256:" + sha256(text).hexdigest())
     return Link(draft, timestamp, sequence, previous, entry_hash, sha256(b"\x00" + text).digest(), text)
 

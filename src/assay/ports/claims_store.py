@@ -83,6 +83,13 @@ class EvidenceFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     sequence_number: int
 
 
+class EvidenceContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The content of evidence under its SHA-256; erased without a trace here, and with an entry in the ledger."""
+
+    sha256: str
+    content: bytes
+
+
 class HeldEvidence(EvidenceFact, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Attached evidence with its content; None where that was erased."""
 

@@ -46,3 +46,7 @@ class Projector(Protocol):
         Raises `store.damaged_record` where the body is not one that its kind can have.
         """
         ...
+
+    def events(self, entry: Entry) -> tuple[Struct, ...]:
+        """Return the sealed rows of the events that an entry records; the writer stores them with the entry."""
+        ...

@@ -12,7 +12,7 @@ from assay.kernel.instant import Instant
 class KeptRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What took effect under a key. `status` is None until the answer is known.
 
-    `entry` is the ledger's head before its effect: what it appended comes after.
+    `entry` is the ledger's head before its effect: what it appended comes after. `mac` is the store's own.
     """
 
     principal_id: PrincipalId
@@ -23,6 +23,7 @@ class KeptRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     status: int | None = None
     headers: str = "{}"
     body: str = ""
+    mac: str | None = None
 
 
 class RequestStore(Protocol):
@@ -32,7 +33,9 @@ class RequestStore(Protocol):
         """Refused with `store.conflict` where the principal has used this key."""
         ...
 
-    def find(self, tenant_id: TenantId, principal_id: PrincipalId, request_key: str) -> KeptRequest | None: ...
+    def find(self, tenant_id: TenantId, principal_id: PrincipalId, request_key: str) -> KeptRequest | None:
+        """Return what is kept; without its answer where the MAC of the row does not hold."""
+        ...
 
     def answer(self, tenant_id: TenantId, request: KeptRequest) -> None:
         """Add how it was answered to what was begun, or all of it where nothing was."""

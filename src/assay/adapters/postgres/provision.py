@@ -87,7 +87,7 @@ _APPEND_ONLY = (
 _RIGHTS = (
     *((table, "SELECT, INSERT") for table in _APPEND_ONLY),
     ("chain", "SELECT, INSERT, UPDATE (epoch, holder, sequence_number, entry_hash)"),
-    ("outbox_cursor", "SELECT, INSERT, UPDATE (position)"),
+    ("outbox_cursor", "SELECT, INSERT, UPDATE (position, mac)"),
     ("truth_due", "SELECT, INSERT, DELETE, UPDATE (version, due_at)"),
     ("trust_mark", "SELECT, INSERT, UPDATE (through, text, signature)"),
     ("service_lease", "SELECT, INSERT, DELETE, UPDATE (lease, announce, expires_at)"),
@@ -100,7 +100,7 @@ _RIGHTS = (
         ),
     ),
     ("webhook_attempt", "SELECT, INSERT, DELETE, UPDATE (position, attempts, changed_at, mac)"),
-    ("kept_request", "SELECT, INSERT, DELETE, UPDATE (status, headers, body)"),
+    ("kept_request", "SELECT, INSERT, DELETE, UPDATE (status, headers, body, mac)"),
     ("request_nonce", "SELECT, INSERT, DELETE"),
     ("login_failure", "SELECT, INSERT, DELETE, UPDATE (count, failed_at)"),
     ("ticket_place", "SELECT, INSERT, UPDATE (is_open, place)"),

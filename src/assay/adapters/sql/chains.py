@@ -5,7 +5,7 @@ append (in memory) -> flush (the head by compare-and-swap, then rows, subtrees, 
 INVARIANT: after a commit the memory equals the database; after anything else the memory is forgotten.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from assay.adapters.sql.session import Row, SqlSession
@@ -44,13 +44,13 @@ class TileMissingError(LedgerError):
 class _Chain:
     """One tenant's end of chain: what is durable, and what this transaction adds."""
 
-    __slots__ = ("durable", "entry_hash", "epoch", "grown", "links", "next_event", "sequence_number")
+    __slots__ = ("durable", "entry_hash", "epoch", "grown", "links", "sequence_number", "told")
 
-    def __init__(self, head: Head, epoch: int, growth: Growth, next_event: int) -> None:
+    def __init__(self, head: Head, epoch: int, growth: Growth, told: int) -> None:
         self.durable = head
         self.epoch = epoch
         self.grown = Grown(growth, (), ())
-        self.next_event = next_event
+        self.told = told
         self.links: list[Link] = []
         _, self.sequence_number, self.entry_hash = head
 
@@ -59,8 +59,9 @@ class _Chain:
         return Head(self.durable.tenant_id, self.sequence_number, self.entry_hash)
 
     def append(self, prepared: Prepared) -> Link:
-        link = link_to(self.entry_hash, self.sequence_number + 1, prepared)
+        link = link_to(self.entry_hash, self.sequence_number + 1, prepared, self.told)
         self.sequence_number, self.entry_hash = link.sequence_number, link.entry_hash
+        self.told += len(prepared.draft.events)
         self.links.append(link)
         return link
 
@@ -71,6 +72,7 @@ class _Chain:
 
     def cut(self, count: int, head: Head) -> None:
         """Keep so many of the pending links; `head` is where the chain ended then."""
+        self.told -= sum(len(link.draft.events) for link in self.links[count:])
         del self.links[count:]
         _, self.sequence_number, self.entry_hash = head
 
@@ -89,8 +91,10 @@ class Mark(NamedTuple):
 class Chains:
     """All chains this writer has touched; used by the writer's thread alone."""
 
-    def __init__(self, holder: str) -> None:
+    def __init__(self, holder: str, last_event: Callable[[SqlSession, TenantId], int]) -> None:
+        """`last_event` returns the position of a tenant's newest event that its entry records."""
         self._holder = holder
+        self._last_event = last_event
         self._chains: dict[TenantId, _Chain] = {}
         self._touched: set[TenantId] = set()
 
@@ -152,7 +156,7 @@ class Chains:
             self._store_tree(session, chain)
             session.insert("disclosure", _DISCLOSURE_COLUMNS, _disclosure_rows(chain.links))
             if self._store_events(session, chain):
-                news[tenant_id] = chain.next_event - 1
+                news[tenant_id] = chain.told
         return news
 
     def settle(self) -> None:
@@ -172,10 +176,7 @@ class Chains:
         growth = growth_of(
             head.sequence_number, lambda level, index, width: read_tile(session, tenant_id, level, index, width)
         )
-        ((last_event,),) = session.query(
-            "SELECT coalesce(max(position), 0) FROM outbox WHERE tenant_id = ?", (tenant_id,)
-        )
-        chain = self._chains[tenant_id] = _Chain(head, epoch, growth, last_event + 1)
+        chain = self._chains[tenant_id] = _Chain(head, epoch, growth, self._last_event(session, tenant_id))
         return chain
 
     @staticmethod
@@ -196,21 +197,19 @@ class Chains:
 
     @staticmethod
     def _store_events(session: SqlSession, chain: _Chain) -> bool:
-        rows: list[Row] = []
-        for link in chain.links:
-            for event in link.draft.events:
-                rows.append(
-                    (
-                        chain.durable.tenant_id,
-                        chain.next_event,
-                        link.sequence_number,
-                        event.type,
-                        event.subject,
-                        link.timestamp,
-                        bytes(event.body).decode(),
-                    )
-                )
-                chain.next_event += 1
+        events = [(link, event) for link in chain.links for event in link.draft.events]
+        rows: list[Row] = [
+            (
+                chain.durable.tenant_id,
+                position,
+                link.sequence_number,
+                event.type,
+                event.subject,
+                link.timestamp,
+                bytes(event.body).decode(),
+            )
+            for position, (link, event) in enumerate(events, chain.told - len(events) + 1)
+        ]
         if rows:
             session.insert("outbox", _OUTBOX_COLUMNS, rows)
         return bool(rows)
@@ -306,7 +305,7 @@ def _claim(session: SqlSession, head: Head, holder: str) -> int:
 
 
 _DISCLOSURE_COLUMNS = ("tenant_id", "sequence_number", "pointer", "salt", "value")
-_OUTBOX_COLUMNS = ("tenant_id", "position", "ledger_sequence", "type", "subject", "occurred_at", "body")
+_OUTBOX_COLUMNS = ("tenant_id", "position", "sequence_number", "type", "subject", "occurred_at", "body")
 
 
 def _entry_row(link: Link) -> Row:

@@ -1,6 +1,7 @@
 """Policies of the gates, bundles, decisions and evidence in SQL."""
 
 from collections.abc import Iterable, Iterator
+from hashlib import sha256 as hash_of
 
 from assay.adapters.sql.parts import in_parts, marks
 from assay.adapters.sql.row import sortable
@@ -16,6 +17,7 @@ from assay.ports.claims_store import (
     ReleasedClaimsPolicy,
     TakenTurn,
 )
+from assay.ports.damage import DamagedRecordError
 
 # As a value and not as a join: one look along the index for each.
 _IS_LAST = (
@@ -127,14 +129,19 @@ class SqlClaimsStore:
         sizes: dict[str, int] = {}
         erased: set[str] = set()
         for part in in_parts(hashes):
-            rows = self._session.query(
-                "SELECT e.sha256, e.size, c.sha256 FROM claims_evidence AS e"  # noqa: S608 - marks are ours
-                " LEFT JOIN claims_evidence_content AS c ON c.sha256 = e.sha256 AND c.tenant_id = e.tenant_id"
-                f" WHERE e.sha256 IN ({marks(part)}) AND e.tenant_id = ?",
-                (*part, tenant_id),
-            )
-            sizes |= {str(name): int(size) for name, size, held in rows if held is not None}
-            erased |= {str(name) for name, _, held in rows if held is None}
+            held = {
+                name
+                for (name,) in self._session.query(
+                    "SELECT sha256 FROM claims_evidence_content"  # noqa: S608 - marks are ours
+                    f" WHERE sha256 IN ({marks(part)}) AND tenant_id = ?",
+                    (*part, tenant_id),
+                )
+            }
+            for fact in self._rows.among(EvidenceFact, "sha256", part, tenant_id):
+                if fact.sha256 in held:
+                    sizes[fact.sha256] = fact.size
+                else:
+                    erased.add(fact.sha256)
         return sizes, frozenset(erased)
 
     def contents(self, tenant_id: TenantId, hashes: tuple[str, ...]) -> dict[str, bytes]:
@@ -145,7 +152,10 @@ class SqlClaimsStore:
                 f" WHERE sha256 IN ({marks(part)}) AND tenant_id = ?",
                 (*part, tenant_id),
             )
-            found |= {str(name): bytes(content) for name, content in rows}
+            for name, content in rows:
+                if not isinstance(content, bytes) or hash_of(content).hexdigest() != name:
+                    raise DamagedRecordError(f"expected content with the hash {name}, got another")
+                found[name] = content
         return found
 
     def erase_content(self, tenant_id: TenantId, sequence_number: int) -> bool:

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 
 from assay.adapters.sql.chains import Chains, Mark
 from assay.adapters.sql.errors import TransactionLostError
-from assay.adapters.sql.rows import RowCache
+from assay.adapters.sql.outbox_store import SqlOutboxStore
+from assay.adapters.sql.rows import RowCache, Rows
 from assay.adapters.sql.session import SqlSession
 from assay.adapters.sql.unit import SqlUnit
 from assay.kernel.errors import Error
@@ -79,7 +80,9 @@ class SqlEngine:
         self._transactions = transactions
         self._subscribers = subscribers
         self._projector = projector
-        self._chains = Chains(holder)
+        self._chains = Chains(
+            holder, lambda one, tenant_id: SqlOutboxStore(Rows(one, projector, cache)).newest(tenant_id)
+        )
         self._unit: Unit = SqlUnit(session, self._chains, projector, cache, seal)
         self._news: dict[TenantId, int] = {}
         self._is_broken = False

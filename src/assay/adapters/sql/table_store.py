@@ -18,7 +18,14 @@ from assay.adapters.sql.session import Row
 from assay.kernel.ids import TenantId
 from assay.ports.access_store import UsedNonce
 from assay.ports.archive import BackupError
-from assay.ports.claims_store import EvidenceFact, ReceivedBundle, RecordedDecision, ReleasedClaimsPolicy, TakenTurn
+from assay.ports.claims_store import (
+    EvidenceContent,
+    EvidenceFact,
+    ReceivedBundle,
+    RecordedDecision,
+    ReleasedClaimsPolicy,
+    TakenTurn,
+)
 from assay.ports.delivery_store import (
     AnswerFinding,
     AskedPeople,
@@ -38,6 +45,7 @@ from assay.ports.delivery_store import (
     TrainingResultRow,
 )
 from assay.ports.desk_store import HeldRow, PendingPower, SavedDraft, SavedView, StoredAct, StoredEscalation
+from assay.ports.events import OutboxRow, SubscriberCursor
 from assay.ports.graph_store import GraphActivation, GraphVersion
 from assay.ports.index_store import IndexPage, IndexSegment
 from assay.ports.model_store import ModelActivation, ModelEvaluation, RegisteredModel
@@ -118,11 +126,8 @@ TABLES: dict[str, Table] = {
         ("tenant_id", "sequence_number", "pointer", "salt", "value"),
         ("tenant_id", "sequence_number", "pointer"),
     ),
-    "outbox": Table(
-        ("tenant_id", "position", "ledger_sequence", "type", "subject", "occurred_at", "body"),
-        ("tenant_id", "position"),
-    ),
-    "outbox_cursor": Table(("tenant_id", "subscriber", "position"), ("tenant_id", "subscriber")),
+    "outbox": _table_of(OutboxRow, "position"),
+    "outbox_cursor": _table_of(SubscriberCursor, "subscriber", added=1),
     "credential": Table(
         ("credential_id", "kind", "tenant_id", "principal_id", "record", "sequence_number"),
         ("tenant_id", "sequence_number"),
@@ -161,7 +166,7 @@ TABLES: dict[str, Table] = {
     "claims_decision": _table_of(RecordedDecision, "bundle_hash", "position"),
     "claims_turn": _table_of(TakenTurn, "bundle_hash"),
     "claims_evidence": _table_of(EvidenceFact, "sha256"),
-    "claims_evidence_content": Table(("tenant_id", "sha256", "content"), ("tenant_id", "sha256"), binary=("content",)),
+    "claims_evidence_content": _table_of(EvidenceContent, "sha256", binary=("content",)),
     "switch_fact": _table_of(NodeSwitchFact, "service_id", "position", added=1),
     "service_key": _table_of(NodeKey, "service_id", "key_id", added=1),
     "service_key_end": _table_of(NodeKeyEnd, "service_id", "key_id", added=1),
@@ -209,7 +214,7 @@ TABLES: dict[str, Table] = {
     "desk_draft": _table_of(SavedDraft, "ticket_id", "made_by"),
     "desk_pending": _table_of(PendingPower, "ticket_id"),
     "desk_view": _table_of(SavedView, "made_by", "name"),
-    "kept_request": _table_of(KeptRequest, "principal_id", "request_key"),
+    "kept_request": _table_of(KeptRequest, "principal_id", "request_key", added=1),
 }
 
 

@@ -88,7 +88,7 @@ class SqlUnit:
 
     @cached_property
     def outbox(self) -> SqlOutboxStore:
-        return SqlOutboxStore(self._session)
+        return SqlOutboxStore(self._rows, self._seal)
 
     @cached_property
     def identity(self) -> SqlIdentityStore:
@@ -160,7 +160,7 @@ class SqlUnit:
 
     @cached_property
     def requests(self) -> SqlRequestStore:
-        return SqlRequestStore(self._session)
+        return SqlRequestStore(self._session, self._seal)
 
     @cached_property
     def tables(self) -> SqlTableStore:

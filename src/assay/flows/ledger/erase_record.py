@@ -3,16 +3,13 @@
 from typing import NamedTuple
 
 from assay.facts.identity import NAME_POINTER
-from assay.facts.ledger import Erasure
+from assay.facts.ledger import CONTENT_POINTER, Erasure
 from assay.flows.errors.ledger import LedgerFlowError
 from assay.flows.tools import Tools
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind, Receipt, draft_entry
 from assay.ports.database import Unit
-
-# The content of evidence that an entry attached; the entry itself has its hash alone.
-CONTENT_POINTER = "/content"
 
 
 class Erased(NamedTuple):
