@@ -90,12 +90,12 @@ def test_the_spliced_text_is_the_canonical_form_of_the_whole_entry(body: dict[st
     assert link_of(draft).text == canonicalize_exact(whole)
 
 
-@given(bodies, st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=3), st.integers(0, 9))
-def test_an_entry_records_its_events_by_their_hashes(body: dict[str, object], names: list[str], told: int) -> None:
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=3), st.integers(0, 9))
+def test_an_entry_records_its_events_by_their_hashes(names: list[str], told: int) -> None:
     """Each hash covers type, subject and body, so that none of an event can be exchanged."""
     events = tuple(Event(type=name, subject="s", body=msgspec.Raw(b'{"n":1}')) for name in names)
     [link], _ = extend(
-        genesis(TENANT), [prepare(draft_entry(TENANT, EntryKind.NOTE, body, at=AT, events=events))], told=told
+        genesis(TENANT), [prepare(draft_entry(TENANT, EntryKind.NOTE, {"n": 1}, at=AT, events=events))], told=told
     )
     hashes = [digest_of(canonicalize_exact([name, "s"]) + b'{"n":1}') for name in names]
     document = msgspec.json.decode(link.text)
