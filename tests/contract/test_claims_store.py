@@ -10,7 +10,7 @@ from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind, draft_entry
-from assay.ports.claims_store import ClaimsStore
+from assay.ports.claims_store import CONTENT_POINTER, ClaimsStore
 from assay.ports.database import Database, Unit
 from tests.contract._claims import AGENT, blob, decided, gate_policy, put_evidence, received, turn
 from tests.contract._kit import AT, refused
@@ -183,6 +183,11 @@ def test_content_is_erased_and_that_it_was_attached_stays(unchecked: Database) -
     assert unchecked.write(lambda unit: unit.claims.erase_content(GLOBEX, one.sequence_number)) is False
     assert unchecked.write(lambda unit: unit.claims.erase_content(ACME, one.sequence_number)) is True
     assert unchecked.write(lambda unit: unit.claims.erase_content(ACME, one.sequence_number)) is False
+    with refused("store.damaged_record"):
+        _ask(unchecked, lambda store: store.find_evidence(ACME, one.sha256))
+    body = {"sequence_number": one.sequence_number, "pointers": [CONTENT_POINTER], "erased_by": "user:a", "reason": "r"}
+    for _ in range(one.sequence_number + 1):
+        unchecked.append(draft_entry(ACME, EntryKind.ERASURE, body, at=AT))
     assert _ask(unchecked, lambda store: store.find_evidence(ACME, one.sha256)) == replace(one, content=None)
     states = _ask(unchecked, lambda store: store.evidence_states(ACME, (one.sha256, "0" * 64)))
     assert states == ({}, frozenset({one.sha256}))

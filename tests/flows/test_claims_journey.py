@@ -14,7 +14,6 @@ from assay.claims.finding import FindingCode
 from assay.claims.guardian import Suspect, ThreatReport
 from assay.claims.parse_bundle import parse_bundle
 from assay.claims.policy import ApprovalNeed
-from assay.facts.ledger import CONTENT_POINTER
 from assay.flows.claims.show_claims import ListedClaims
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.ledger.erase_record import erase_record
@@ -25,6 +24,7 @@ from assay.kernel.digest import digest_of
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import render_instant
 from assay.kernel.ledger import EntryKind
+from assay.ports.claims_store import CONTENT_POINTER
 from tests.claims.making import claim, example, pointer
 from tests.contract._kit import refused
 from tests.flows._claims import AGENT, ClaimsDesk, copied_claims, opened_claims

@@ -21,6 +21,7 @@ from assay.identity.principal import PrincipalChange
 from assay.identity.risk import RiskTier
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId, TicketId
+from assay.kernel.instant import render_instant
 from assay.kernel.ledger import EntryKind
 from assay.operations.dispatch import Dispatcher
 from assay.operations.table import BY_NAME
@@ -369,3 +370,28 @@ def test_the_table_of_powers_names_every_field_that_can_be_amended() -> None:
     """A new field is a power, or is said to be none."""
     assert POWERS.keys() | NO_POWER == set(PrincipalChange.__struct_fields__)
     assert not POWERS.keys() & NO_POWER
+
+
+def test_a_mandate_for_deletions_is_signed_by_nobody_whom_its_asker_made(office: Office) -> None:
+    """A standing permission is an approval in advance: one administrator and their second account sign none."""
+    sock = office.sock_puppet()
+    office.act(ADA, "principal.add", principal_id="ai:mine", kind="agent", risk_ceiling=RiskTier.DELETE)
+    made = office.act(
+        ADA,
+        "mandate.propose",
+        agent="ai:mine",
+        tool="delete_records",
+        audience="service:crm",
+        tier=RiskTier.DELETE,
+        purpose="clean up",
+        count=10,
+        expires_at=render_instant(office.at(hours=24)),
+    )
+    reply = {"choice": "sign", "seen": made.shown_hash, "reason": "read it"}
+    refused = _code(lambda: office.act(sock, "ticket.answer", ticket_id=made.ticket_id, **reply))
+    assert refused == "review.not_independent"
+    own = _code(lambda: office.act(ADA, "ticket.answer", ticket_id=made.ticket_id, **reply))
+    assert own in ("review.own_request", "review.not_eligible"), own
+    assert office.entries(EntryKind.MANDATE_SIGNED) == []
+    office.act("user:otto", "ticket.answer", ticket_id=made.ticket_id, **reply)
+    assert len(office.entries(EntryKind.MANDATE_SIGNED)) == 1

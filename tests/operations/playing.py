@@ -56,13 +56,14 @@ class RefusalError(Error):
 
 @dataclass
 class Step:
-    """One request: who made it of which operation, what was answered, and the entries that were written."""
+    """One request: who made it of which operation, what was answered, the entries that were written, its fields."""
 
     who: str
     name: str
     code: str | None
     answer: Any
     entries: list[Any]
+    given: dict[str, Any]
 
 
 def _nowhere(operation: Operation, *_given: object) -> Any:  # noqa: ANN401 - never
@@ -118,7 +119,7 @@ class Played(Stage):
             code = error.code
             raise
         finally:
-            self.steps.append(Step(who, name, code, _plain(value), self._written(head)))
+            self.steps.append(Step(who, name, code, _plain(value), self._written(head), given))
         self.last[name] = value
         if key is not None and name not in NOT_AGAIN:
             self._repeat(operation, given, credential, key, first=door, value=value)

@@ -22,7 +22,7 @@ from assay.claims.passage import Passage
 from assay.claims.problem import ClaimProblem
 from assay.claims.risk import highest_tier
 from assay.facts.kinds import Content, Fact, Projected, Table
-from assay.facts.ledger import CONTENT_POINTER, Erasure
+from assay.facts.ledger import Erasure
 from assay.identity.risk import RiskTier
 from assay.kernel.canonical import canonical_json, canonicalize
 from assay.kernel.digest import Digest
@@ -32,6 +32,7 @@ from assay.kernel.instant import Instant
 from assay.kernel.json_text import JsonValue
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
 from assay.ports.claims_store import (
+    CONTENT_POINTER,
     EvidenceContent,
     EvidenceFact,
     ReceivedBundle,

@@ -21,9 +21,6 @@ from assay.ports.key_store import KeyFactRow
 from assay.ports.ledger_store import DisclosureRow, StoredEntry
 from assay.ports.request_store import KeptRequest
 
-# The content of evidence that an entry attached; the entry itself has its hash alone.
-CONTENT_POINTER = "/content"
-
 
 class Erasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What was erased, by whom and why; this is the body of the entry that records it."""

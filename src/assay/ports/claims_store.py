@@ -83,6 +83,10 @@ class EvidenceFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     sequence_number: int
 
 
+# What an erasure names where it removed the content of evidence; the entry that attached it has its hash alone.
+CONTENT_POINTER = "/content"
+
+
 class EvidenceContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The content of evidence under its SHA-256; erased without a trace here, and with an entry in the ledger."""
 

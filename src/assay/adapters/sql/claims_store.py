@@ -3,13 +3,17 @@
 from collections.abc import Iterable, Iterator
 from hashlib import sha256 as hash_of
 
+import msgspec
+
 from assay.adapters.sql.parts import in_parts, marks
 from assay.adapters.sql.row import sortable
 from assay.adapters.sql.rows import Rows
 from assay.kernel.digest import Digest
+from assay.kernel.entry import read_entry
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.ports.claims_store import (
+    CONTENT_POINTER,
     EvidenceFact,
     HeldEvidence,
     ReceivedBundle,
@@ -25,6 +29,13 @@ _IS_LAST = (
     " WHERE later.bundle_hash = claims_decision.bundle_hash AND later.tenant_id = claims_decision.tenant_id)"
 )
 _LATEST = "ORDER BY sequence_number DESC LIMIT ?"
+
+
+class _Erased(msgspec.Struct, frozen=True):
+    """What an entry about an erasure says, as far as content is concerned."""
+
+    sequence_number: int
+    pointers: tuple[str, ...]
 
 
 class SqlClaimsStore:
@@ -123,6 +134,8 @@ class SqlClaimsStore:
         if fact is None:
             return None
         content = self.contents(tenant_id, (sha256,)).get(sha256)
+        if content is None:
+            self._require_erased(tenant_id, fact)
         return HeldEvidence(**{name: getattr(fact, name) for name in fact.__struct_fields__}, content=content)
 
     def evidence_states(self, tenant_id: TenantId, hashes: tuple[str, ...]) -> tuple[dict[str, int], frozenset[str]]:
@@ -141,6 +154,7 @@ class SqlClaimsStore:
                 if fact.sha256 in held:
                     sizes[fact.sha256] = fact.size
                 else:
+                    self._require_erased(tenant_id, fact)
                     erased.add(fact.sha256)
         return sizes, frozenset(erased)
 
@@ -157,6 +171,21 @@ class SqlClaimsStore:
                     raise DamagedRecordError(f"expected content with the hash {name}, got another")
                 found[name] = content
         return found
+
+    def _require_erased(self, tenant_id: TenantId, fact: EvidenceFact) -> None:
+        """Content is missing only where an entry records its erasure."""
+        rows = self._session.query(
+            "SELECT text FROM ledger WHERE tenant_id = ? AND kind = 'erasure' AND sequence_number > ?",
+            (tenant_id, fact.sequence_number),
+        )
+        for (text,) in rows:
+            erasure = msgspec.json.decode(read_entry(text).body, type=_Erased)
+            if erasure.sequence_number == fact.sequence_number and CONTENT_POINTER in erasure.pointers:
+                return
+        raise DamagedRecordError(
+            f"expected the content of the evidence {fact.sha256}, got none, and no entry records its erasure",
+            entry=fact.sequence_number,
+        )
 
     def erase_content(self, tenant_id: TenantId, sequence_number: int) -> bool:
         erased = self._session.run(

@@ -3,13 +3,15 @@
 from hashlib import sha256
 from operator import attrgetter
 
-from assay.kernel.digest import Digest, digest_of
+from assay.kernel.checkpoint import parse_checkpoint
+from assay.kernel.digest import Digest, digest_from_raw, digest_of
 from assay.kernel.entry import Entry, parse_entry
 from assay.kernel.errors import Blame, Error, JsonError, LedgerError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import render_instant
 from assay.kernel.json_text import CANONICAL_LIMITS, parse_json
-from assay.ports.ledger_store import StoredEntry
+from assay.ports.damage import DamagedRecordError
+from assay.ports.ledger_store import KeptCheckpoint, StoredEntry
 
 _PLAIN_COLUMNS = (
     "tenant_id",
@@ -107,3 +109,17 @@ def _column_fault(row: StoredEntry, name: str, proven: object, stored: object) -
 
 def _fault(row: StoredEntry, code: str, message: str) -> EntryFaultError:
     return EntryFaultError(code, f"entry {row.sequence_number}: {message}", row.sequence_number)
+
+
+def sound_checkpoint(kept: KeptCheckpoint) -> KeptCheckpoint:
+    """Return a checkpoint whose columns are what its note says; the note's signatures are for those who are given it."""
+    what = f"the checkpoint over {kept.size} entries"
+    try:
+        signed = parse_checkpoint(kept.note.encode()).checkpoint
+    except Error as error:
+        raise DamagedRecordError(f"{what}: its note cannot be read: {error}") from error
+    if (kept.size, kept.root_hash) != (signed.size, digest_from_raw(signed.root)):
+        raise DamagedRecordError(f"{what}: a column is not what its note says")
+    if signed.signed_at not in (None, kept.signed_at):
+        raise DamagedRecordError(f"{what}: expected the time that its note says, got {render_instant(kept.signed_at)}")
+    return kept

@@ -3,12 +3,13 @@
 from typing import NamedTuple
 
 from assay.facts.identity import NAME_POINTER
-from assay.facts.ledger import CONTENT_POINTER, Erasure
+from assay.facts.ledger import Erasure
 from assay.flows.errors.ledger import LedgerFlowError
 from assay.flows.tools import Tools
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind, Receipt, draft_entry
+from assay.ports.claims_store import CONTENT_POINTER
 from assay.ports.database import Unit
 
 

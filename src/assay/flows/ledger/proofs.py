@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 from assay.flows.errors import NotFoundError
 from assay.flows.ledger import seal_index as sealing
 from assay.flows.ledger import sign_checkpoint as signing
+from assay.flows.ledger.check_entry import sound_checkpoint
 from assay.flows.ledger.entries import EntryItem, SequenceNumber, entry_item, require_discloser
 from assay.flows.ledger.export_proof import ProofForm, render_proof
 from assay.flows.ledger.prove_record import prove_record, tlog_proof_of
@@ -159,7 +160,7 @@ def checkpoints(tools: Tools, caller: Caller, request: ListCheckpoints) -> Page[
     def look(unit: Unit) -> list[KeptCheckpoint]:
         rows: list[KeptCheckpoint] = []
         for row in unit.ledger.checkpoints(caller.tenant_id, after=after):
-            rows.append(row)
+            rows.append(sound_checkpoint(row))
             if len(rows) > request.limit:
                 break
         return rows
@@ -176,7 +177,7 @@ def checkpoint(tools: Tools, caller: Caller, request: ShowCheckpoint) -> Checkpo
     if row is None or (wanted is not None and row.size != wanted):
         which = "yet" if wanted is None else f"of size {request.size}"
         raise NotFoundError(f"`{caller.tenant_id}` has no checkpoint {which}")
-    return _checkpoint(row)
+    return _checkpoint(sound_checkpoint(row))
 
 
 def sign_checkpoint(tools: Tools, caller: Caller, request: SignCheckpoint) -> CheckpointItem:  # noqa: ARG001 - no fields

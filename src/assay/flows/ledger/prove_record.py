@@ -2,6 +2,8 @@
 
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.ledger import NoCheckpointError
+from assay.flows.ledger.check_entry import sound_checkpoint
+from assay.flows.ledger.check_key_facts import verify_key_facts
 from assay.flows.tools import Tools
 from assay.kernel.bundle import Attachment, Bundle
 from assay.kernel.checkpoint import parse_checkpoint
@@ -59,6 +61,8 @@ def bundle_of(
         )
     if cache is None:
         cache = TileCache(lambda *place: unit.ledger.tile(tenant_id, *place))
+    sound_checkpoint(kept)
+    verify_key_facts(unit)
     return Bundle(
         entry=row.text.decode(),
         entry_hash=Digest(row.entry_hash),

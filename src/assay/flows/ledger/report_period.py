@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from assay.flows.errors.ledger import LedgerFlowError, NoCheckpointError
+from assay.flows.ledger.check_key_facts import verify_key_facts
 from assay.flows.ledger.report_row import DECIDING, RowFacts, derive_row
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
@@ -98,6 +99,7 @@ def _report(
     with tools.tiles.borrow(unit, tenant_id) as cache:
         rows = tuple(_row(row, facts, kept.size, cache) for row, facts in asked)
         growth = _growth(unit, tenant_id, rows[0].sequence_number - 1 if rows else 0, kept.size, cache)
+    verify_key_facts(unit)
     return PeriodReport(
         tenant_id=tenant_id,
         origin=tools.origin_of(tenant_id),

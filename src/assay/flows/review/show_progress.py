@@ -13,6 +13,7 @@ from assay.identity.authorise import has_role
 from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.ids import PrincipalId, TicketId
+from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.review.lease import live_leases
 from assay.review.progress import GivenAnswer, Progress, measure_progress
@@ -78,6 +79,8 @@ def _figures(unit: Unit, caller: Caller, names: Sequence[PrincipalId]) -> tuple[
     leases = Counter(one.by for one in live_leases(unit.desk.leases_of(tenant_id, names), caller.at))
     rows = unit.desk.held_of(tenant_id, names)
     asked = {one.id: one for one in unit.review.find_tickets(tenant_id, {row.ticket_id for row in rows})}
+    if missing := {row.ticket_id for row in rows} - asked.keys():
+        raise DamagedRecordError(f"expected the ticket `{min(missing)}` of an answer that is held, got none")
     held = Counter(row.by for row in rows if sight.sees(row.by, asked[row.ticket_id], settled=False))
 
     def measured(by: PrincipalId, given: Iterable[GivenAnswer]) -> Progress:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.flows.errors import NotFoundError
+from assay.flows.ledger.check_key_facts import verify_key_facts
 from assay.flows.ledger.prove_record import prove_record
 from assay.flows.request import Content, Option, Request
 from assay.flows.tools import Tools
@@ -63,6 +64,7 @@ def _look(unit: Unit, tenant_id: TenantId, sequence_number: int) -> tuple[ReadEn
         raise NotFoundError(f"tenant `{tenant_id}` has no transcript `{read.envelope.transcript_ref[:80]}`")
     if metadata_of(transcript)[1] is None:
         raise NoReceiptError(f"no receipt offered: {_why_none(transcript)}")
+    verify_key_facts(unit)
     keys, retirements = unit.keys.endorsements(), unit.keys.retirements()
     entry = _entry_text(unit, tenant_id, sequence_number)
     return read, ReceiptFile(entry=entry, transcript=transcript, grammar="", keys=keys, retirements=retirements)
