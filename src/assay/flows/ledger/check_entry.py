@@ -112,7 +112,7 @@ def _fault(row: StoredEntry, code: str, message: str) -> EntryFaultError:
 
 
 def sound_checkpoint(kept: KeptCheckpoint) -> KeptCheckpoint:
-    """Return a checkpoint whose columns are what its note says; the note's signatures are for those who are given it."""
+    """Return a checkpoint whose columns are what its note says; its signatures are for those who are given it."""
     what = f"the checkpoint over {kept.size} entries"
     try:
         signed = parse_checkpoint(kept.note.encode()).checkpoint
