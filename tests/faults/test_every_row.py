@@ -238,7 +238,7 @@ def _learn(place: Place, kind: type[Any], patch: pytest.MonkeyPatch) -> None:
 def place(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, postgres_cluster: PostgresCluster
 ) -> Iterator[Place]:
-    folder, database = tmp_path_factory.mktemp("attacked") / "node", None
+    folder, name, database = tmp_path_factory.mktemp("attacked") / "node", "", None
     if request.param == "postgresql":
         name = postgres_cluster.create_database()
         provision(postgres_cluster.dsn(name), at=SystemClock().now())
