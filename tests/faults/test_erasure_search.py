@@ -50,7 +50,7 @@ def test_an_erased_value_is_found_nowhere(place: tuple[Played, Path, str | None]
     play, folder, dsn = place
     named = play.do("user:ada", "principal.add", principal_id="service:zebulon", kind="service", name=_NAME)
     assert named.name == _NAME
-    ticket = play.do("user:sam", "tickets.list").items[0].id
+    ticket = play.do("user:sam", "tickets.list").items[0].ticket.id
     play.do("user:sam", "ticket.comment", ticket_id=ticket, text=_WORDS)
     comment = play._head()
     kept = play.do("ai:planner", "evidence.attach", content=_PAPER)
