@@ -31,6 +31,7 @@ class RegistryError(Error):
         "A name is no permission of the schema, or a value is not exactly one permission.",
     )
     unknown_action = Code("registry.unknown_action", "A table says nothing about this action or role.")
+    not_asgi = Code("registry.not_asgi", "Only an ASGI application can be attached, and this one is of another kind.")
     invalid_rule = Code("registry.invalid_rule", "An action, a grant or a request contradicts itself.")
     switch_rule = Code("registry.switch_rule", "The settings of a kill switch contradict themselves.")
     window = Code("registry.window", "Counts of outcomes contradict themselves.")

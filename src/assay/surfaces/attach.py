@@ -46,6 +46,8 @@ from assay.surfaces.forja.undo import Undo, roll_back
 F = TypeVar("F", bound=Callable[..., Any])
 _log = structlog.get_logger("assay.forja")
 # In a node's folder: which memory each service has.
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_WSGI_ARGUMENTS = 2
 _CLAIMS = "services"
 
 
@@ -199,6 +201,7 @@ def attach(
     `prefix` that says otherwise is refused. `on_event` takes events that callers hand in.
     With `rule_routes` also routes without an action are ruled on, for machines that the node knows: by their method.
     """
+    _require_asgi(app)
     learn_types()
     path = Path(codex)
     content = path.read_bytes()
@@ -220,6 +223,22 @@ def attach(
     agent = Agent(service, forja, gate, announcer, rules_routes=rule_routes)
     _install(agent, app)
     return agent
+
+
+def _require_asgi(app: Any) -> None:  # noqa: ANN401 - any application
+    """Raise for an application that takes `(environ, start_response)`, as those of Flask and Django do by default."""
+    try:
+        taken = inspect.signature(app).parameters.values()
+    except (TypeError, ValueError):
+        return  # What cannot be looked at is served, and answers for itself.
+    required = [one for one in taken if one.kind in _POSITIONAL and one.default is inspect.Parameter.empty]
+    if len(required) == _WSGI_ARGUMENTS and not any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in taken):
+        name = type(app).__name__ if not hasattr(app, "__name__") else app.__name__
+        raise RegistryError.not_asgi(
+            f"expected an ASGI application `(scope, receive, send)`, got the WSGI application `{name[:80]}`"
+            " `(environ, start_response)`: attach its ASGI form (`asgiref.wsgi.WsgiToAsgi(app)` for Flask,"
+            " `django.core.asgi.get_asgi_application()` for Django) and serve what `attach` returns"
+        )
 
 
 def _prefix(manifest: Manifest, given: str | None) -> str:
