@@ -60,10 +60,8 @@ _EMPTY = {
     "login_failure",
     "trust_mark",
     "egress_note",
-    "service_worker",
-    "service_counter",
-    "service_action",
     "service_entry",
+    "webhook_attempt",
     "kept_request",
     "desk_held",
 }
