@@ -154,7 +154,6 @@ ROOMS = (
             "/api/v1/states:verify",
             "/api/v1/fingerprints",
             "/api/v1/truth-map",
-            "/api/v1/truth-check",
             "/api/v1/votes",
             "/api/v1/windows",
         ),

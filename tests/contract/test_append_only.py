@@ -32,7 +32,7 @@ from tests.contract._records import (
 )
 from tests.contract._registry import fill_registry
 from tests.contract._subscribers import fill_subscribers
-from tests.contract._truth import contract, mark, policy, record, signal, snapshot, state
+from tests.contract._truth import KEY_A, contract, mark, policy, record, signal, snapshot, state
 from tests.contract._unchecked import put
 from tests.contract._verdicts import activation, drop, judged, version
 from tests.contract._verdicts import note as egress_note
@@ -169,14 +169,15 @@ def _fill(database: Database) -> None:
 
 
 def _fill_truth(unit: Unit) -> None:
-    unit.truth.release_contract(ACME, contract(schema_text="{}"))
-    unit.truth.add_record(ACME, record(1))
-    unit.truth.add_record(ACME, record(2, kind=RecordKind.VOTE))
-    unit.truth.freeze(ACME, snapshot())
-    unit.truth.add_state(ACME, state(1, through=1))
-    unit.truth.add_state(ACME, state(2, through=2, at=later(1), due_at=later(9)))
-    unit.trust.add_signal(ACME, signal(3))
-    unit.trust.register_policy(ACME, policy(4))
+    put(unit, ACME, contract(schema_text="{}"))
+    put(unit, ACME, record(1))
+    put(unit, ACME, record(2, kind=RecordKind.VOTE))
+    put(unit, ACME, snapshot())
+    put(unit, ACME, state(1, through=1))
+    put(unit, ACME, state(2, through=2, at=later(1), due_at=later(9)))
+    unit.truth.note_due(ACME, KEY_A, 2, later(9))
+    put(unit, ACME, signal(3))
+    put(unit, ACME, policy(4))
     unit.trust.put_mark(ACME, mark(3))
 
 

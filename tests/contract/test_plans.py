@@ -24,7 +24,7 @@ from assay.review.kind import TicketKind
 from tests.contract._kit import AT, Kit
 from tests.contract._plans import fill, plans_of, require_index, require_narrow
 from tests.contract._records import ACME, later, note
-from tests.contract._truth import FLOOD, KEY_A, contract, hash_of, policy, record, signal, snapshot, state
+from tests.contract._truth import FLOOD, KEY_A, hash_of
 from tests.contract._unchecked import unchecked_rows
 
 _Ask = Callable[[SqlTruthStore, SqlTrustStore], object]
@@ -53,12 +53,7 @@ _FEW: dict[str, _Ask] = {
     "signals of an agent": lambda _, trust: trust.signals_of(ACME, "user:alice", after=7),
     "a policy": lambda _, trust: trust.find_policy(ACME, _HASH),
     "a mark": lambda _, trust: trust.find_mark(ACME, _HASH),
-    "a contract added": lambda truth, _: truth.release_contract(ACME, contract("other")),
-    "a record added": lambda truth, _: truth.add_record(ACME, record(5000)),
-    "a snapshot added": lambda truth, _: truth.freeze(ACME, snapshot("other")),
-    "a state added": lambda truth, _: truth.add_state(ACME, state(1, "other")),
-    "a signal added": lambda _, trust: trust.add_signal(ACME, signal(5000)),
-    "a policy added": lambda _, trust: trust.register_policy(ACME, policy(5000)),
+    "fingerprints": lambda truth, _: truth.fingerprints(ACME, ["phash.any", "dhash.any"], ["embedding.any."]),
 }
 _WHOLE: dict[str, _Ask] = {
     "contracts": lambda truth, _: truth.contracts(ACME),
@@ -78,7 +73,9 @@ _WHOLE: dict[str, _Ask] = {
 
 
 def _plans(database: Database, ask: _Ask) -> list[str]:
-    return plans_of(database, lambda session: ask(SqlTruthStore(session), SqlTrustStore(session)))
+    return plans_of(
+        database, lambda session: ask(SqlTruthStore(unchecked_rows(session)), SqlTrustStore(unchecked_rows(session)))
+    )
 
 
 @pytest.fixture

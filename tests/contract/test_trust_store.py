@@ -9,12 +9,19 @@ from assay.ports.database import Database, Unit
 from tests.contract._kit import refused
 from tests.contract._records import ACME, ALICE, BOB, GLOBEX
 from tests.contract._truth import hash_of, mark, policy, signal
+from tests.contract._unchecked import put
+
+
+@pytest.fixture
+def database(unchecked: Database) -> Database:
+    """Rows of this store have no entries here."""
+    return unchecked
 
 
 def _log(database: Database, *numbers: int, agent_id: str = ALICE) -> None:
     def work(unit: Unit) -> None:
         for number in numbers:
-            unit.trust.add_signal(ACME, signal(number, agent_id))
+            put(unit, ACME, signal(number, agent_id))
 
     database.write(work)
 
@@ -31,8 +38,8 @@ def test_a_signal_comes_back_as_it_was_logged_and_its_id_is_used_once(database: 
     _log(database, 1)
     for again in (signal(1), signal(2, signal_id="signal-1"), signal(1, signal_id="other")):
         with refused("store.conflict"):
-            database.write(lambda unit, again=again: unit.trust.add_signal(ACME, again))  # type: ignore[misc]  # bound at once
-    database.write(lambda unit: unit.trust.add_signal(GLOBEX, signal(1)))
+            database.write(lambda unit, again=again: put(unit, ACME, again))  # type: ignore[misc]  # bound at once
+    database.write(lambda unit: put(unit, GLOBEX, signal(1)))
     assert database.read(lambda unit: unit.trust.find_signal(ACME, "signal-1")) == signal(1)
     assert database.read(lambda unit: unit.trust.find_signal(ACME, "signal-2")) is None
     assert database.read(lambda unit: list(unit.trust.signals(ACME))) == [signal(1)]
@@ -40,7 +47,7 @@ def test_a_signal_comes_back_as_it_was_logged_and_its_id_is_used_once(database: 
 
 def test_signals_come_in_the_order_they_were_logged_within_the_bounds_asked_for(database: Database) -> None:
     _log(database, 9, 2, 5, 30, 11)
-    database.write(lambda unit: unit.trust.add_signal(GLOBEX, signal(3)))
+    database.write(lambda unit: put(unit, GLOBEX, signal(3)))
     assert _numbers(database) == [2, 5, 9, 11, 30]
     assert _numbers(database, after=5) == [9, 11, 30]
     assert _numbers(database, through=9) == [2, 5, 9]
@@ -78,7 +85,7 @@ def test_a_fold_may_mark_its_way_and_log_more_while_signals_are_coming(database:
             seen += 1
             if one.sequence_number % 300 == 0:
                 unit.trust.put_mark(ACME, mark(one.sequence_number))
-                unit.trust.add_signal(ACME, signal(2000 + one.sequence_number))
+                put(unit, ACME, signal(2000 + one.sequence_number))
         return seen
 
     assert database.write(work) == 1300
@@ -102,12 +109,12 @@ def test_a_policy_is_registered_once_and_listed_in_the_order_of_registration(dat
 
     def work(unit: Unit) -> None:
         for one in given:
-            unit.trust.register_policy(ACME, one)
+            put(unit, ACME, one)
 
     database.write(work)
     for again in (given[0], replace(given[0], policy_hash="other", sequence_number=12), policy(7, "d")):
         with refused("store.conflict"):
-            database.write(lambda unit, again=again: unit.trust.register_policy(ACME, again))  # type: ignore[misc]  # bound at once
+            database.write(lambda unit, again=again: put(unit, ACME, again))  # type: ignore[misc]  # bound at once
     assert [one.policy_id for one in database.read(lambda unit: unit.trust.policies(ACME))] == ["c", "b", "a"]
     assert database.read(lambda unit: unit.trust.policies(GLOBEX)) == ()
 
@@ -116,8 +123,8 @@ def test_a_policy_is_found_by_its_hash_as_it_was_first_registered(database: Data
     first = policy(2, "first")
 
     def work(unit: Unit) -> None:
-        unit.trust.register_policy(ACME, replace(policy(5, "later"), policy_hash=first.policy_hash))
-        unit.trust.register_policy(ACME, first)
+        put(unit, ACME, replace(policy(5, "later"), policy_hash=first.policy_hash))
+        put(unit, ACME, first)
 
     database.write(work)
     assert database.read(lambda unit: unit.trust.find_policy(ACME, first.policy_hash)) == first
@@ -143,9 +150,9 @@ def test_a_mark_replaces_the_one_of_its_policy_and_no_other(database: Database) 
 @pytest.mark.parametrize("text", ["x" * 1025, "é" * 513])
 def test_names_too_long_for_an_index_are_refused(database: Database, text: str) -> None:
     for work in (
-        lambda unit: unit.trust.add_signal(ACME, signal(1, signal_id=text)),
-        lambda unit: unit.trust.add_signal(ACME, signal(1, text)),
-        lambda unit: unit.trust.register_policy(ACME, policy(1, text)),
+        lambda unit: put(unit, ACME, signal(1, signal_id=text)),
+        lambda unit: put(unit, ACME, signal(1, text)),
+        lambda unit: put(unit, ACME, policy(1, text)),
         lambda unit: unit.trust.put_mark(ACME, replace(mark(1), policy_hash=text)),
     ):
         with refused("store.key_length"):
@@ -155,8 +162,8 @@ def test_names_too_long_for_an_index_are_refused(database: Database, text: str) 
 
 def test_texts_that_no_database_could_keep_are_refused(database: Database) -> None:
     for work in (
-        lambda unit: unit.trust.add_signal(ACME, replace(signal(1), text="\0")),
-        lambda unit: unit.trust.register_policy(ACME, replace(policy(), document="\ud800")),
+        lambda unit: put(unit, ACME, replace(signal(1), text="\0")),
+        lambda unit: put(unit, ACME, replace(policy(), document="\ud800")),
         lambda unit: unit.trust.put_mark(ACME, mark(1, "\0")),
     ):
         with refused("store.unstorable_text"):

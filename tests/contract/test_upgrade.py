@@ -13,20 +13,24 @@ from assay.adapters.sql.migrate import Migration, load_migrations
 from assay.adapters.sql.outbox_store import SqlOutboxStore
 from assay.adapters.sql.record import write_record
 from assay.adapters.sqlite import database as sqlite_database
+from assay.facts.truth import record_entry
+from assay.kernel.canonical import Profile, canonicalize
 from assay.kernel.entry import parse_entry
 from assay.kernel.instant import parse_instant, render_instant
-from assay.kernel.ledger import traced
+from assay.kernel.ledger import Draft, traced
 from assay.kernel.merkle import verify_consistency, verify_inclusion
 from assay.kernel.tile import consistency_path, inclusion_path, root_hash
 from assay.kernel.trace import TraceId
 from assay.ports.database import Database, Unit
+from assay.ports.truth_store import RecordKind
 from assay.review.act import Prioritise, Priority
 from assay.review.settle import settle
 from tests.contract._desk import record_act
 from tests.contract._kit import AT, Kit, PostgresKit, SqliteKit, refused
 from tests.contract._people import add_person
 from tests.contract._records import ACME, ALICE, answer_of, later, note, person, ticket
-from tests.contract._truth import KEY_A, record, state
+from tests.contract._truth import KEY_A, KEY_B, hash_of, record
+from tests.contract._unchecked import UNCHECKED, put
 from tests.contract.test_append import entries_of, verify_chain
 from tests.postgres_cluster import PostgresCluster
 
@@ -79,10 +83,10 @@ def _fill_older(unit: Unit) -> None:
     )
 
 
-def _upgrade(kit: Kit) -> Database:
+def _upgrade(kit: Kit, *, from_version: int = 1) -> Database:
     if isinstance(kit, PostgresKit):
         applied = postgres_provision.provision(kit.cluster.dsn(kit.name), at=AT)
-        assert [one.version for one in applied] == [*range(2, _LATEST + 1)]
+        assert [one.version for one in applied] == [*range(from_version + 1, _LATEST + 1)]
     return kit.open()
 
 
@@ -197,18 +201,60 @@ def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+def _said(name: str, keys: list[str], kind: RecordKind = RecordKind.OBSERVATION, **record: str) -> Draft:
+    """An entry of a record that says no more than rows are made of."""
+    said = record or {"observation_id": name, "reporter_id": f"user:{name}", "reported_at": render_instant(AT)}
+    text = canonicalize(said, Profile.KAORI)
+    hashed = hash_of(name)
+    return record_entry(
+        ACME, kind, text, truthkeys=keys, record_id=name, record_hash=hashed, submitted_by="user:ann", at=AT
+    )
+
+
+def test_fingerprints_keep_the_rows_that_their_entries_name(
+    engine: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """What 0.1.0 put under further keys is found by its evidence; ids of resemblances follow from their entries."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (postgres_database, postgres_provision, sqlite_database):
+            patch.setattr(module, "load_migrations", lambda package: load_migrations(package)[:24])
+        cluster = request.getfixturevalue("postgres_cluster") if engine != "sqlite" else None
+        kit: Kit = SqliteKit(tmp_path / "a.db") if cluster is None else PostgresKit(cluster)
+        database = kit.open(projector=UNCHECKED)
+
+        def fill(unit: Unit) -> None:
+            for name, method in (("one", "phash"), ("two", "embedding")):
+                entry = _said(name, [KEY_A], RecordKind.FINGERPRINT, sha256="aa", method=method)
+                number = unit.record(entry).sequence_number
+                row = record(number, KEY_A, RecordKind.FINGERPRINT, record_id=f"{method}.aa")
+                old = replace(
+                    row,
+                    record_id="embedding_0.aa" if method == "embedding" else row.record_id,
+                    record_hash=hash_of(name),
+                    by="user:ann",
+                    occurred_at=AT,
+                    received_at=AT,
+                    text=f'{{"method":"{method}","sha256":"aa"}}',
+                )
+                put(unit, ACME, old, replace(old, truthkey=KEY_B))
+
+        database.write(fill)
+        database.close()
+    opened = _upgrade(kit, from_version=24)
+    assert opened.read(lambda unit: list(unit.truth.records(ACME, KEY_B))) == []
+    found = opened.read(lambda unit: unit.truth.fingerprints(ACME, ["phash.aa"], ["embedding.aa."]))
+    assert [one.record_id for one in found] == ["phash.aa", f"embedding.aa.{hash_of('two')}"]
+    with refused("store.append_only", "store.not_permitted"):
+        opened.write(lambda unit: unit._session.run("DELETE FROM truth_record"))  # type: ignore[attr-defined]  # its connection
+    opened.close()
+
+
 def test_an_older_database_takes_truth_once_it_is_up_to_date(older: Kit) -> None:
     database = _upgrade(older)
 
-    def work(unit: Unit) -> None:
-        number = unit.record(note(_COUNT)).sequence_number
-        unit.truth.add_record(ACME, record(number))
-        unit.truth.add_state(ACME, state(1, through=number))
-
-    database.write(work)
-    found = database.read(lambda unit: unit.truth.find_state(ACME, KEY_A))
-    assert found is not None
-    assert found.through == _COUNT + 1
+    database.write(lambda unit: unit.record(_said("ann", [KEY_A])))
+    found = database.read(lambda unit: list(unit.truth.records(ACME, KEY_A)))
+    assert [one.sequence_number for one in found] == [_COUNT + 1]
     database.close()
     again = older.open()
     assert again.facts().schema_version == _LATEST

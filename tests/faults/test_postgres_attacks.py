@@ -15,6 +15,7 @@ from assay.ports.ledger_store import StoredEntry
 from tests.contract._kit import PostgresKit
 from tests.contract._records import ACME, note, verdict
 from tests.contract._truth import state
+from tests.contract._unchecked import put
 from tests.contract.test_append import entries_of, verify_chain
 from tests.postgres_cluster import PostgresCluster
 
@@ -38,7 +39,7 @@ def victim(postgres_cluster: PostgresCluster) -> PostgresKit:
         database.append(note(number, events=1))
     database.append(verdict())
     for version in (1, 2):
-        database.write(lambda unit, n=version: unit.truth.add_state(ACME, state(n, through=n)))  # type: ignore[misc]  # bound at once
+        database.write(lambda unit, n=version: put(unit, ACME, state(n, through=n)))  # type: ignore[misc]  # bound at once
     database.close()
     return kit
 

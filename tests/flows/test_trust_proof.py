@@ -13,9 +13,9 @@ from assay.flows.trust.fold_shelf import FoldShelf
 from assay.flows.trust.fold_trust import borrow_trust, fold_trust, keep_marks
 from assay.flows.trust.standings import list_standings
 from assay.flows.truth.replay_truth import replay_export, replay_truth
-from assay.flows.truth.vouch_rows import AlteredRowError
 from assay.kernel.key import TrustAnchors
 from assay.kernel.ledger import EntryKind
+from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.trust_store import FoldMark
 from assay.trust.fold_state import parse_fold_state, render_fold_state
@@ -92,21 +92,38 @@ def test_a_mark_that_this_node_did_not_sign_is_passed_over(desk: TruthDesk) -> N
     assert (kept.through, kept.text == forged.text) == (folded.through, False)
 
 
+def _is_own(desk: TruthDesk, mark: FoldMark) -> bool:
+    return desk.read(lambda unit: folding.is_own_mark(unit, desk.tools, TENANT, mark))
+
+
+def test_a_mark_of_another_ledger_is_not_ones_own(desk: TruthDesk, tmp_path: Path) -> None:
+    """As after a restore: the same node signed it, up to an entry that this ledger has with another content."""
+    _anew(desk, mark_every=1)
+    desk.read(lambda unit: fold_trust(unit, desk.tools, TENANT))
+    keep_marks(desk.tools, TENANT)
+    mark = desk.read(lambda unit: unit.trust.find_mark(TENANT, _policy_hash(desk)))
+    assert mark is not None
+    assert _is_own(desk, mark)
+    change = "text = CAST(replace(CAST(text AS TEXT), 'user:', 'user:x') AS BLOB)"
+    damage(tmp_path / "node", f"UPDATE ledger SET {change} WHERE sequence_number = {mark.through}")
+    assert not _is_own(desk, mark)
+
+
 def test_a_mark_of_another_tenant_or_policy_is_not_ones_own(desk: TruthDesk) -> None:
     """The signature is about the place too."""
     _anew(desk, mark_every=1)
     desk.read(lambda unit: fold_trust(unit, desk.tools, TENANT))
     (due,) = desk.tools.folds.take_due(TENANT)
     assert desk.tools.folds.take_due(TENANT) == []
-    assert not folding.is_own_mark(desk.tools, TENANT, due)
+    assert not _is_own(desk, due)
     _anew(desk, mark_every=1)
     desk.read(lambda unit: fold_trust(unit, desk.tools, TENANT))
     keep_marks(desk.tools, TENANT)
     mark = desk.read(lambda unit: unit.trust.find_mark(TENANT, due.policy_hash))
     assert mark is not None
-    assert folding.is_own_mark(desk.tools, TENANT, mark)
-    assert not folding.is_own_mark(desk.tools, TENANT, changed(mark, through=mark.through + 1))
-    assert not folding.is_own_mark(desk.tools, TENANT, changed(mark, policy_hash="0" * 64))
+    assert _is_own(desk, mark)
+    assert not _is_own(desk, changed(mark, through=mark.through + 1))
+    assert not _is_own(desk, changed(mark, policy_hash="0" * 64))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +143,7 @@ def test_nothing_is_frozen_from_a_signal_or_a_policy_that_the_ledger_has_not(
 ) -> None:
     damage(tmp_path / "node", statement)
     _anew(desk)
-    with pytest.raises(AlteredRowError, match="trust_"):
+    with pytest.raises(DamagedRecordError, match="trust_"):
         desk.compile("12:40")
 
 
@@ -145,12 +162,17 @@ def test_a_signal_that_was_taken_away_before_trust_was_frozen_is_found_by_a_repl
         assert [(one.code, "`user:gus`" in one.message) for one in found.problems] == [("replay.trust_differs", True)]
 
 
-def test_a_policy_that_was_not_in_force_is_found_by_a_replay(desk: TruthDesk, tmp_path: Path) -> None:
-    """The newer one was taken away, and with it the signal that says so."""
+def test_a_policy_that_was_not_in_force_is_refused_and_found_by_a_replay(
+    desk: TruthDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newer one was taken away; a node that compiled all the same would be found out."""
     stricter = POLICY.replace("id: flow_v1", "id: flow_v2").replace("initial_standing: 300", "initial_standing: 310")
     register_policy(desk.tools, stricter, credential=desk.signed_in("user:op", "12:31"), at=desk.now("12:31"))
     desk.observe("user:eve", at="12:32")
     damage(tmp_path / "node", "DELETE FROM trust_policy WHERE policy_id = 'flow_v2'")
+    with pytest.raises(DamagedRecordError, match=r"newest `trust\.policy`"):
+        desk.compile("12:40")
+    monkeypatch.setattr(folding, "require_newest", lambda *_: None)
     desk.compile("12:40")
     finding = replay_truth(desk.tools, TENANT, truthkey=desk.truthkey)
     assert [one.code for one in finding.problems] == ["replay.trust_differs"]

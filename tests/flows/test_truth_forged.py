@@ -11,16 +11,21 @@ from msgspec.structs import replace
 import assay.flows.truth.compile_truth as compiling
 import assay.flows.truth.load_truth as loading
 import assay.flows.truth.state_signal as signalling
+from assay.adapters.sql.unit import SqlUnit
+from assay.facts.truth import state_entry
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.ledger.own_keys import own_key_ring_in
 from assay.flows.trust.check_trust import check_trust
 from assay.flows.trust.standings import tally_credits
-from assay.flows.truth.check_bronze import check_tables
 from assay.flows.truth.key_sealing import Sealing
-from assay.flows.truth.replay_state import ReplayFinding
-from assay.flows.truth.replay_truth import replay_truth
-from assay.flows.truth.state_entry import state_entry
+from assay.flows.truth.replay_state import ReplayFinding, replay_state
+from assay.flows.truth.replay_truth import _NodeLedger, ledger_entries, replay_truth
 from assay.flows.truth.state_signal import judge_outcomes
 from assay.flows.truth.states import map_truth, show_history, show_truth
-from assay.flows.truth.vouch_rows import AlteredRowError, VouchedRows
+from assay.flows.vouched import VouchedRows
+from assay.kernel.errors import StoreError
+from assay.ports.damage import DamagedRecordError
+from assay.ports.database import Unit
 from assay.trust.signal import Outcome, OutcomeRole, RoleGranted, SignalKind
 from tests.acting_truth import in_force
 from tests.flows._node import TENANT, damage
@@ -76,16 +81,18 @@ def test_no_state_is_made_served_or_passed_from_a_last_one_that_was_rewritten(
     """Its text says what is sealed, its columns which trust and contract stand: all of it is compared first."""
     _forget(desk)
     damage(tmp_path / "node", f"UPDATE truth_state SET {change}")
-    with pytest.raises(AlteredRowError):
+    with pytest.raises(DamagedRecordError):
         desk.compile("12:55")
-    with pytest.raises(AlteredRowError):
+    with pytest.raises(DamagedRecordError):
         show_truth(desk.tools, TENANT, desk.truthkey, at=desk.now("12:55"))
-    with pytest.raises(AlteredRowError):
+    with pytest.raises(DamagedRecordError):
         show_history(desk.tools, TENANT, desk.truthkey, at=desk.now("12:55"))
-    with pytest.raises(AlteredRowError):
+    with pytest.raises(DamagedRecordError):
         map_truth(desk.tools, TENANT, at=desk.now("12:55"))
-    assert "truth.row_differs" in {one.code for one in check_tables(desk.tools, TENANT).problems}
-    assert "replay.row_differs" in _codes(_replayed(desk))
+    with pytest.raises(DamagedRecordError):
+        _replayed(desk)
+    report = audit_ledger(desk.tools, TENANT, full=True, leave_mark=False)
+    assert (report.holds, report.code) == (False, "ledger.row_differs")
 
 
 def test_a_state_is_served_only_as_it_was_signed(desk: TruthDesk, tmp_path: Path) -> None:
@@ -99,7 +106,7 @@ def test_a_state_is_served_only_as_it_was_signed(desk: TruthDesk, tmp_path: Path
         f"UPDATE truth_state SET status = 'VERIFIED_TRUE', text = replace(text, {word})",
         f"UPDATE ledger SET text = CAST(replace(CAST(text AS TEXT), {word}) AS BLOB) WHERE kind = 'truth.state'",
     )
-    with pytest.raises(AlteredRowError, match="as it was signed"):
+    with pytest.raises(DamagedRecordError):
         show_truth(desk.tools, TENANT, desk.truthkey, at=desk.now("12:55"))
 
 
@@ -174,12 +181,20 @@ def test_outcomes_that_do_not_follow_from_a_state_are_found(desk: TruthDesk, mon
 
 
 def test_a_version_that_was_skipped_is_told(desk: TruthDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Versions count the states of a key; one too many says that a state is missing."""
+    """Versions count the states of a key; one too many says that a state is missing. No table takes such a row."""
     plain = state_entry
     with monkeypatch.context() as patched:
         patched.setattr(compiling, "state_entry", lambda *of, **told: plain(*of, **{**told, "version": 9}))
-        desk.compile("12:55")
-    assert {"replay.state_left_out", "replay.row_differs"} == _codes(_replayed(desk))
+        with pytest.raises(StoreError, match="must follow"):
+            desk.compile("12:55")
+        patched.setattr(SqlUnit, "record", lambda unit, draft: unit.append(draft))
+        number = desk.compile("12:55").sequence_number
+
+    def replay(unit: Unit) -> ReplayFinding:
+        ring, entries = own_key_ring_in(unit, desk.tools.founder), ledger_entries(unit, TENANT)
+        return replay_state(entries, number, ring, own=desk.tools.truth_signer, ledger=_NodeLedger(unit, TENANT))
+
+    assert _codes(desk.read(replay)) == {"replay.state_left_out"}
 
 
 def test_nobody_is_paid_by_a_row_that_the_ledger_does_not_know(desk: TruthDesk, tmp_path: Path) -> None:
@@ -190,5 +205,5 @@ def test_nobody_is_paid_by_a_row_that_the_ledger_does_not_know(desk: TruthDesk, 
     assert "user:ann" in {one.agent_id for one in tally_credits(desk.tools, TENANT).agents}
     change = "text = replace(text, 'user:ann', 'user:mal') WHERE kind = 'TRUTHSTATE_EMITTED'"
     damage(tmp_path / "node", f"UPDATE trust_signal SET {change}")
-    with pytest.raises(AlteredRowError):
+    with pytest.raises(DamagedRecordError):
         tally_credits(desk.tools, TENANT)

@@ -13,12 +13,13 @@ import pytest
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.identity import IdentityFlowError, NotSignedInError
 from assay.flows.errors.truth import TruthFlowError
+from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.trust.standings import tally_credits
-from assay.flows.truth.check_bronze import check_tables
 from assay.flows.truth.climb_ladder import ask_rung, open_ladder
 from assay.flows.truth.fingerprints import Attached
 from assay.flows.truth.observe import MOST_REPORTS
 from assay.flows.truth.replay_truth import replay_truth
+from assay.flows.truth.truth_entry import key_records
 from assay.identity.errors import IdentityError
 from assay.identity.principal import PrincipalKind
 from assay.kernel.digest import digest_of
@@ -170,7 +171,7 @@ def test_a_fingerprint_speaks_under_every_key_whose_observations_carry_its_evide
     attached = attach_fingerprint(desk.tools, first.observation_hash, fingerprint, credential=desk.operator, at=at)
     assert (attached.is_new, attached.truthkey) == (True, desk.truthkey)
     other = desk.observe("user:ben", reported="11:10", evidence_refs=[picture])
-    rows = desk.read(lambda unit: list(unit.truth.records(TENANT, other.truthkey)))
+    rows = desk.read(lambda unit: key_records(unit, TENANT, other.truthkey))
     assert ("fingerprint", attached.sequence_number) in [(row.kind, row.sequence_number) for row in rows]
     again = attach_fingerprint(desk.tools, other.observation_hash, fingerprint, credential=desk.relay, at=at)
     assert (again.is_new, again.sequence_number) == (False, attached.sequence_number)
@@ -221,10 +222,10 @@ def test_what_a_model_finds_alike_is_recorded_once_and_speaks_where_its_evidence
     low = min(made)
     picture = {"uri": "gs://kaori-evidence/a.jpg", "sha256": low, "mime_type": "image/jpeg"}
     other = desk.observe("user:eve", reported="11:10", evidence_refs=[picture])
-    rows = desk.read(lambda unit: list(unit.truth.records(TENANT, other.truthkey)))
+    rows = desk.read(lambda unit: key_records(unit, TENANT, other.truthkey))
     brought = [row for row in rows if row.kind == "fingerprint"]
     assert len(brought) == len({one.fingerprint_id for one in done if low in one.fingerprint_id}) + 1
-    assert check_tables(desk.tools, TENANT).holds
+    assert audit_ledger(desk.tools, TENANT, full=True, leave_mark=False).holds
     assert replay_truth(desk.tools, TENANT, truthkey=desk.truthkey).holds
 
 

@@ -309,7 +309,7 @@ def test_an_export_with_a_key_that_is_none_is_refused(desk: TruthDesk) -> None:
 def test_a_row_that_cannot_be_read_is_told_and_the_ledger_still_replays(desk: TruthDesk, tmp_path: Path) -> None:
     damage(tmp_path / "node", "UPDATE truth_record SET occurred_at = 'yesterday' WHERE kind = 'vote'")
     finding = replay_truth(desk.tools, TENANT, truthkey=desk.truthkey)
-    assert {problem.code for problem in finding.problems} == {"store.damaged_record"}
+    assert {problem.code for problem in finding.problems} == {"replay.row_differs"}
 
 
 def test_a_domain_of_the_deployments_own_replays_without_its_configuration(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.flows.ledger.audit_ledger import audit_ledger
-from assay.flows.truth.vouch_rows import VouchedRows
 from assay.flows.verdicts.read_verdicts import list_verdicts, show_verdict
+from assay.flows.vouched import VouchedRows
 from assay.kernel.instant import render_instant
 from assay.verdicts.envelope import Verdict
 from tests.contract._kit import refused

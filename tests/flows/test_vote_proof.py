@@ -8,6 +8,7 @@ import orjson
 import pytest
 from msgspec.structs import replace as changed
 
+from assay.facts.truth import record_entry
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.ledger.own_keys import own_key_ring_in
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
@@ -15,9 +16,9 @@ from assay.flows.truth.replay_state import replay_state
 from assay.flows.truth.replay_truth import ledger_entries, replay_bundle, replay_truth
 from assay.flows.truth.state_entry import Told, read_bronze
 from assay.flows.truth.states import prove_truth
-from assay.flows.truth.truth_entry import KeyEntries, add_bronze, draft_bronze
+from assay.flows.truth.truth_entry import KeyEntries
 from assay.flows.truth.validation_ticket import claim_hash_in, render_claim, truthkey_in
-from assay.flows.truth.vouch_rows import AlteredRowError
+from assay.flows.truth.vote_entry import UnsignedRecordError
 from assay.identity.principal import PrincipalChange
 from assay.kernel.bundle import parse_bundle, render_bundle
 from assay.kernel.canonical import canonicalize
@@ -239,23 +240,21 @@ def test_a_vote_that_nobody_signed_is_counted_by_no_compilation_and_named_by_the
         vote = parse_vote(record)
 
         def plant(unit: Unit) -> int:
-            bronze = draft_bronze(
+            entry = record_entry(
                 TENANT,
                 RecordKind.VOTE,
                 render_vote(vote),
                 truthkeys=[vote.truthkey],
                 record_id=vote.vote_id,
                 record_hash=vote_hash(vote),
-                by=vote.voter_id,
-                occurred_at=vote.cast_at,
                 submitted_by="user:fay",
                 answer=told.answer,
                 at=desk.now("12:51"),
             )
-            return add_bronze(unit, bronze).sequence_number
+            return unit.record(entry).sequence_number
 
         number = desk.tools.database.write(plant)
-        with pytest.raises(AlteredRowError, match="vote_unbound"):
+        with pytest.raises(UnsignedRecordError, match="vote_unbound"):
             desk.compile("12:52")
         report = audit_ledger(desk.tools, TENANT)
     assert (report.holds, report.first_bad_entry, report.code) == (False, number, "truth.vote_unbound")

@@ -14,7 +14,6 @@ from assay.flows.permits.mandate_settings import MandateSettings
 from assay.flows.review.desk_settings import DeskSettings
 from assay.flows.tenant_locks import TenantLocks
 from assay.flows.trust.fold_shelf import FoldShelf
-from assay.flows.truth.vouch_rows import VouchedRows
 from assay.flows.verdicts.shelves import (
     CoverageShelf,
     EgressShelf,
@@ -24,6 +23,7 @@ from assay.flows.verdicts.shelves import (
     StabilityShelf,
     SubjectLocks,
 )
+from assay.flows.vouched import VouchedRows
 from assay.identity.principal import Principal
 from assay.kernel.ids import KeyId, TenantId
 from assay.kernel.key import TrustAnchors

@@ -94,7 +94,6 @@ if TYPE_CHECKING:
     from assay.flows.trust.record_signal import AdmittedAgents, LoggedItem, Signalled
     from assay.flows.trust.request_penalty import PenaltyTicket
     from assay.flows.trust.standings import AgentItem, EarnedCredits
-    from assay.flows.truth.check_bronze import TablesReport
     from assay.flows.truth.check_truth import StateFinding
     from assay.flows.truth.climb_ladder import ScoredStates
     from assay.flows.truth.compile_all import CompiledAll, CompiledState
@@ -828,11 +827,6 @@ class Calls:
         )
         return result
 
-    def check_truth_tables(self, *, newest: int | None = None) -> TablesReport:
-        """Compare the tables that truth is compiled from with the ledger, row by row, in both directions."""
-        result: TablesReport = self._perform("truth.check", drop_absent(newest=newest))
-        return result
-
     def question(self, key: str) -> OpenQuestion:
         """Show what people are asked about a key now, exactly as a vote must have seen it."""
         result: OpenQuestion = self._perform("question.show", drop_absent(key=key))
@@ -977,7 +971,7 @@ class Calls:
         return self._walk("credits.list", drop_absent(agents=agents, limit=limit))
 
     def check_trust_log(self) -> TrustReport:
-        """Check whether the log of signals is what the ledger holds, and the marks are what the log amounts to."""
+        """Check whether the log has the ledger's signals, outcomes follow from their states, and the mark from the log."""
         result: TrustReport = self._perform("trust.check", drop_absent())
         return result
 

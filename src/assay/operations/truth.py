@@ -3,7 +3,6 @@
 from assay.flows.delivery.answer_finding import answer_key
 from assay.flows.request import SEE_ALL
 from assay.flows.truth import (
-    check_bronze,
     check_truth,
     climb_ladder,
     compile_all,
@@ -137,16 +136,6 @@ SCORE = Change(
     shows=shown.scores_text,
     uses=("engines",),
     crew="judge",
-)
-TRUTH_CHECK = Read(
-    "truth.check",
-    check_bronze.check_truth_tables,
-    "GET /truth-check",
-    needs=AUDIT,
-    command="truth check",
-    shows=shown.tables_text,
-    blames=no_if(lambda found: not found.holds),
-    crew="report",
 )
 VOTE_CAST = Change(
     "vote.cast",
@@ -293,7 +282,6 @@ OPERATIONS: tuple[Operation, ...] = (
     STATE_REPLAY,
     STATE_VERIFY,
     STATES_MAP,
-    TRUTH_CHECK,
     Read(
         "question.show",
         votes.question,

@@ -34,7 +34,8 @@ class RegisteredPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class FoldMark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the signals up to an entry amount to under one policy: a short cut, never an authority.
 
-    `signature` is the node's own, in hex; a mark without one that holds is of no use.
+    `signature` is the node's own, in hex, and covers the hash of the entry `through`; a mark without one that holds is
+    not used.
     """
 
     policy_hash: str
@@ -44,11 +45,10 @@ class FoldMark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class TrustStore(Protocol):
-    """Rows are added and never changed, but for fold marks, which may be dropped. A taken place is `store.conflict`."""
+    """Signals and policies are inserted by `unit.record` and compared with their entries when they are read.
 
-    def add_signal(self, tenant_id: TenantId, signal: LoggedSignal) -> None:
-        """An id is used once in a tenant, and an entry logs one signal."""
-        ...
+    An id of a signal is used once in a tenant, and so is that of a policy; an entry logs one signal at most.
+    """
 
     def find_signal(self, tenant_id: TenantId, signal_id: str) -> LoggedSignal | None: ...
 
@@ -61,10 +61,6 @@ class TrustStore(Protocol):
     def signals_of(
         self, tenant_id: TenantId, agent_id: str, *, after: int = 0, limit: int = 100
     ) -> tuple[LoggedSignal, ...]: ...
-
-    def register_policy(self, tenant_id: TenantId, policy: RegisteredPolicy) -> None:
-        """One body for each policy id; an entry registers one policy."""
-        ...
 
     def policies(self, tenant_id: TenantId) -> tuple[RegisteredPolicy, ...]:
         """In the order of registration."""

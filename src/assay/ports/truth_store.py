@@ -1,7 +1,7 @@
 """Truth's memory (Kaori 17): released contracts, Bronze records, Silver states; Gold is each key's latest state.
 
-Everything is also an entry of the ledger, under the `sequence_number` it carries here: these rows only make it quick
-to find, and a replay reads the entries.
+Each row is the projection of the ledger entry that its `sequence_number` names (`assay.facts.truth`): rows make entries
+quick to find, and a replay reads the entries.
 """
 
 from collections.abc import Iterable, Iterator
@@ -41,7 +41,8 @@ class TruthRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     `occurred_at` is what it says of itself, `received_at` when it was recorded, which its maker cannot choose.
 
-    A fingerprint's id is its evidence and method, and it stands under each key whose observations carry that evidence.
+    A fingerprint's id begins with its method and its evidence; it counts under each key whose observations carry that
+    evidence, and has a row under those that its entry names.
     """
 
     kind: RecordKind
@@ -85,25 +86,28 @@ class SilverState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     sequence_number: int
 
 
-class TruthStore(Protocol):
-    """Rows are added and never changed. A taken place is refused with `store.conflict`.
+class DueState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A latest state that time alone may change, and when."""
 
+    truthkey: str
+    version: int
+    due_at: Instant
+
+
+class TruthStore(Protocol):
+    """Rows are inserted by `unit.record`, never changed, and compared with their entries when they are read.
+
+    There is one contract for each claim type, for ever (Kaori 6.4). Of one kind, an id names one record within a key,
+    and so does a hash; an entry records one observation. A version that is not the next one of its key, or whose
+    `compile_time` or `through` is below that of the version before it, is refused. A taken place is `store.conflict`.
     What is streamed must be read inside the unit of work that asked; what that unit writes meanwhile may or may not
     come by.
     """
-
-    def release_contract(self, tenant_id: TenantId, contract: ReleasedContract) -> None:
-        """One body for each claim type, for ever (Kaori 6.4)."""
-        ...
 
     def find_contract(self, tenant_id: TenantId, claim_type: str) -> ReleasedContract | None: ...
 
     def contracts(self, tenant_id: TenantId) -> tuple[ReleasedContract, ...]:
         """Sorted by claim type."""
-        ...
-
-    def add_record(self, tenant_id: TenantId, record: TruthRecord) -> None:
-        """Of one kind, an id names one record within a key, and so does a hash. An entry records one observation."""
         ...
 
     def find_record(
@@ -119,6 +123,12 @@ class TruthStore(Protocol):
         ...
 
     def find_observation(self, tenant_id: TenantId, observation_hash: str) -> TruthRecord | None: ...
+
+    def fingerprints(
+        self, tenant_id: TenantId, record_ids: Iterable[str], beginnings: Iterable[str]
+    ) -> tuple[TruthRecord, ...]:
+        """The fingerprints with one of these ids, or whose ids begin like this, under any key, in order of entries."""
+        ...
 
     def records(self, tenant_id: TenantId, truthkey: str, *, through: int | None = None) -> Iterator[TruthRecord]:
         """All records of a key that were recorded up to an entry, sorted by kind and hash; streamed."""
@@ -145,7 +155,7 @@ class TruthStore(Protocol):
         ...
 
     def last_record(self, tenant_id: TenantId, truthkey: str) -> int:
-        """The entry of a key's newest record; 0 where there is none."""
+        """The entry of a key's newest record, which is compared with it; 0 where there is none."""
         ...
 
     def keys(self, tenant_id: TenantId, *, stale_only: bool = False) -> Iterator[str]:
@@ -156,25 +166,10 @@ class TruthStore(Protocol):
         """The stale keys that got a record after an entry, sorted; no other key is looked at."""
         ...
 
-    def record_log(self, tenant_id: TenantId, *, first: int = 1) -> Iterator[TruthRecord]:
-        """Every record of every key from an entry on, in the order of entries and then of keys; streamed."""
-        ...
-
-    def freeze(self, tenant_id: TenantId, trust: FrozenTrust) -> None:
-        """The same snapshot hash again is a conflict: look with `find_snapshot` first."""
-        ...
-
     def find_snapshot(self, tenant_id: TenantId, snapshot_hash: str) -> FrozenTrust | None: ...
 
-    def snapshot_log(self, tenant_id: TenantId, *, first: int = 1) -> Iterator[FrozenTrust]:
-        """Every frozen snapshot from an entry on, in the order of entries; streamed."""
-        ...
-
-    def add_state(self, tenant_id: TenantId, state: SilverState) -> None:
-        """A version that is not the next one is refused with `store.conflict`: somebody compiled meanwhile.
-
-        So is one whose `compile_time` or `through` is below that of the version before it.
-        """
+    def note_due(self, tenant_id: TenantId, truthkey: str, version: int, due_at: Instant | None) -> None:
+        """Note when time alone may change the latest state of a key; with None it never does."""
         ...
 
     def find_state(self, tenant_id: TenantId, truthkey: str, *, known_at: Instant | None = None) -> SilverState | None:
@@ -191,10 +186,6 @@ class TruthStore(Protocol):
 
     def history(self, tenant_id: TenantId, truthkey: str) -> tuple[SilverState, ...]:
         """Every state of a key, oldest first."""
-        ...
-
-    def state_log(self, tenant_id: TenantId, *, first: int = 1) -> Iterator[SilverState]:
-        """Every state of every key from an entry on, in the order of entries; streamed."""
         ...
 
     def gold(

@@ -303,9 +303,27 @@ class SqlTableStore:
         rows = self._numbered(table, self._recorded(table, _counted(_rows(table, shape, lines), read)))
         if table == "credential":
             rows = map(_renamed, rows)
+        if table == "truth_record":
+            rows = self._placed(rows)
         while some := list(islice(rows, _AT_ONCE)):
             self._session.insert(table, shape.columns, some)
         return next(read)
+
+    def _placed(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Fingerprints of older backups have rows under more keys than their entry names, and other ids."""
+        for row in rows:
+            tenant_id, kind, truthkey, record_id, record_hash, *_, number = row
+            if kind != "fingerprint":
+                yield row
+                continue
+            texts = self._session.query(
+                "SELECT text FROM ledger WHERE tenant_id = ? AND sequence_number = ?", (tenant_id, number)
+            )
+            if texts and truthkey not in msgspec.json.decode(texts[0][0])["body"].get("truthkeys", ()):
+                continue
+            if str(record_id).startswith("embedding_"):
+                record_id = f"embedding.{str(record_id).partition('.')[2]}.{record_hash}"
+            yield (tenant_id, kind, truthkey, record_id, *row[4:])
 
     def _numbered(self, table: str, rows: Iterable[Row]) -> Iterator[Row]:
         """Rows of older backups get the number of the entry that they follow from; entries are loaded before them."""

@@ -3,20 +3,11 @@
 from collections.abc import Iterable, Iterator
 
 from assay.adapters.sql.parts import in_parts, marks
-from assay.adapters.sql.record import ConflictError
-from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
-from assay.adapters.sql.session import Row, SqlSession
+from assay.adapters.sql.row import sortable
+from assay.adapters.sql.rows import Rows
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.truth_store import FrozenTrust, RecordKind, ReleasedContract, SilverState, TruthRecord
-
-_CONTRACT = f"SELECT {', '.join(columns_of(ReleasedContract))} FROM truth_contract WHERE tenant_id = ?"  # noqa: S608 - our constants
-_RECORD_OF_ANY = f"SELECT {', '.join(columns_of(TruthRecord))} FROM truth_record"  # noqa: S608 - our constants
-_RECORD = f"{_RECORD_OF_ANY} WHERE tenant_id = ?"
-_SNAPSHOT = f"SELECT {', '.join(columns_of(FrozenTrust))} FROM trust_snapshot WHERE tenant_id = ?"  # noqa: S608 - our constants
-_STATE_COLUMNS = ", ".join(f"state.{name}" for name in columns_of(SilverState))
-_STATE = f"SELECT {_STATE_COLUMNS} FROM truth_state AS state WHERE state.tenant_id = ?"  # noqa: S608 - our constants
-_STATUS = "SELECT state.truthkey, state.status FROM truth_state AS state WHERE state.tenant_id = ?"
 
 # From key to key along the index, however many records each has; each row follows from the one before, in order.
 _KEYS = (
@@ -39,7 +30,7 @@ _IS_STALE = (
 )
 # From one first version to the next, and of each key one look at its end. CROSS fixes that order on SQLite.
 _EACH_KEY = (
-    f"SELECT {_STATE_COLUMNS} FROM truth_state AS opening CROSS JOIN truth_state AS state"  # noqa: S608 - our constants
+    "truth_state AS opening CROSS JOIN truth_state AS state"
     " WHERE opening.tenant_id = ? AND opening.version = 1"
     " AND state.tenant_id = opening.tenant_id AND state.truthkey = opening.truthkey AND state.version ="
     " (SELECT later.version FROM truth_state AS later"
@@ -52,35 +43,26 @@ _WITHOUT_NEXT = (
 )
 # From what is due to the one state that it is about.
 _DUE = (
-    f"SELECT {_STATE_COLUMNS} FROM truth_due AS due CROSS JOIN truth_state AS state"  # noqa: S608 - our constants
+    "truth_due AS due CROSS JOIN truth_state AS state"
     " WHERE due.tenant_id = ? AND due.due_at <= ?"
     " AND state.tenant_id = due.tenant_id AND state.truthkey = due.truthkey AND state.version = due.version"
     " ORDER BY due.due_at, due.truthkey"
 )
+_STATES = "truth_state AS state WHERE state.tenant_id = ?"
 
 
 class SqlTruthStore:
     """Implements `ports.truth_store.TruthStore`."""
 
-    def __init__(self, session: SqlSession) -> None:
-        self._session = session
-
-    def release_contract(self, tenant_id: TenantId, contract: ReleasedContract) -> None:
-        verify_row(contract, "claim_type")
-        add_row(self._session, "truth_contract", tenant_id, contract, f"the contract `{contract.claim_type}`")
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._session = rows.session
 
     def find_contract(self, tenant_id: TenantId, claim_type: str) -> ReleasedContract | None:
-        rows = self._session.query(f"{_CONTRACT} AND claim_type = ?", (tenant_id, claim_type))
-        return read_row(rows[0], ReleasedContract) if rows else None
+        return self._rows.one(ReleasedContract, "WHERE tenant_id = ? AND claim_type = ?", (tenant_id, claim_type))
 
     def contracts(self, tenant_id: TenantId) -> tuple[ReleasedContract, ...]:
-        rows = self._session.query(f"{_CONTRACT} ORDER BY claim_type", (tenant_id,))
-        return tuple(read_row(row, ReleasedContract) for row in rows)
-
-    def add_record(self, tenant_id: TenantId, record: TruthRecord) -> None:
-        verify_row(record, "truthkey", "record_id", "record_hash", "by")
-        what = f"the {record.kind} `{record.record_id}`, its hash or its entry {record.sequence_number}"
-        add_row(self._session, "truth_record", tenant_id, record, what)
+        return self._rows.all(ReleasedContract, "WHERE tenant_id = ? ORDER BY claim_type", (tenant_id,))
 
     def find_record(
         self,
@@ -96,13 +78,24 @@ class SqlTruthStore:
     def find_observation(self, tenant_id: TenantId, observation_hash: str) -> TruthRecord | None:
         return self._first_record("record_hash", observation_hash, tenant_id, RecordKind.OBSERVATION)
 
+    def fingerprints(
+        self, tenant_id: TenantId, record_ids: Iterable[str], beginnings: Iterable[str]
+    ) -> tuple[TruthRecord, ...]:
+        found: list[TruthRecord] = []
+        of_kind = "AND kind = 'fingerprint' AND tenant_id || '' = ?"
+        for part in in_parts(record_ids):
+            found += self._rows.all(TruthRecord, f"WHERE record_id IN ({marks(part)}) {of_kind}", (*part, tenant_id))
+        for beginning in beginnings:
+            rest = f"WHERE record_id >= ? AND record_id < ? {of_kind}"
+            found += self._rows.all(TruthRecord, rest, (beginning, f"{beginning}\x7f", tenant_id))
+        return tuple(sorted(found, key=lambda record: (record.sequence_number, record.truthkey)))
+
     def records(self, tenant_id: TenantId, truthkey: str, *, through: int | None = None) -> Iterator[TruthRecord]:
-        condition, parameters = " AND truthkey = ?", list[object]((tenant_id, truthkey))
+        rest, parameters = "WHERE tenant_id = ? AND truthkey = ?", list[object]((tenant_id, truthkey))
         if through is not None:
             # The plus keeps SQLite on the index that has the order; by another it would first sort every text.
-            condition, parameters = f"{condition} AND +sequence_number <= ?", [*parameters, through]
-        rows = self._session.stream(f"{_RECORD}{condition} ORDER BY kind, record_hash", parameters)
-        return (read_row(row, TruthRecord) for row in rows)
+            rest, parameters = f"{rest} AND +sequence_number <= ?", [*parameters, through]
+        return self._rows.stream(TruthRecord, f"{rest} ORDER BY kind, record_hash", parameters)
 
     def observations(
         self,
@@ -113,34 +106,33 @@ class SqlTruthStore:
         after: int = 0,
         limit: int = 100,
     ) -> tuple[TruthRecord, ...]:
-        condition, parameters = " AND kind = 'observation' AND sequence_number > ?", list[object]((tenant_id, after))
+        rest = "WHERE tenant_id = ? AND kind = 'observation' AND sequence_number > ?"
+        parameters: list[object] = [tenant_id, after]
         for column, value in (("truthkey", truthkey), ("made_by", by)):
             if value is not None:
-                condition, parameters = f"{condition} AND {column} = ?", [*parameters, value]
-        rows = self._session.query(f"{_RECORD}{condition} ORDER BY sequence_number LIMIT ?", (*parameters, limit))
-        return tuple(read_row(row, TruthRecord) for row in rows)
+                rest, parameters = f"{rest} AND {column} = ?", [*parameters, value]
+        return self._rows.all(TruthRecord, f"{rest} ORDER BY sequence_number LIMIT ?", (*parameters, limit))
 
     def observations_by(self, tenant_id: TenantId, by: str, *, before: int, limit: int) -> tuple[TruthRecord, ...]:
-        rows = self._session.query(
-            f"{_RECORD} AND made_by = ? AND kind = 'observation' AND sequence_number < ?"
-            " ORDER BY sequence_number DESC LIMIT ?",
-            (tenant_id, by, before, limit),
+        rest = (
+            "WHERE tenant_id = ? AND made_by = ? AND kind = 'observation' AND sequence_number < ?"
+            " ORDER BY sequence_number DESC LIMIT ?"
         )
-        return tuple(read_row(row, TruthRecord) for row in rows)
+        return self._rows.all(TruthRecord, rest, (tenant_id, by, before, limit))
 
     def count_reports(self, tenant_id: TenantId, truthkey: str, by: str) -> int:
+        # A limit on how much one reporter may fill: a forged count lets somebody in or out, and changes no truth.
         sql = "SELECT COUNT(*) FROM truth_record WHERE made_by = ? AND truthkey = ? AND tenant_id = ? AND kind = ?"
         ((count,),) = self._session.query(sql, (by, truthkey, tenant_id, RecordKind.OBSERVATION.value))
         return int(str(count))
 
     def last_record(self, tenant_id: TenantId, truthkey: str) -> int:
-        ((number,),) = self._session.query(
-            "SELECT coalesce(max(sequence_number), 0) FROM truth_record WHERE tenant_id = ? AND truthkey = ?",
-            (tenant_id, truthkey),
-        )
-        return int(number)
+        rest = "WHERE truthkey = ? AND tenant_id = ? ORDER BY sequence_number DESC LIMIT 1"
+        found = self._rows.one(TruthRecord, rest, (truthkey, tenant_id))
+        return 0 if found is None else found.sequence_number
 
     def keys(self, tenant_id: TenantId, *, stale_only: bool = False) -> Iterator[str]:
+        # Names of what is to be compiled; a compilation reads the rows of the key itself.
         sql = f"{_KEYS}{_IS_STALE}" if stale_only else _KEYS
         rows = self._session.stream(sql, (tenant_id,) * (4 if stale_only else 2))
         return (str(truthkey) for (truthkey,) in rows)
@@ -149,62 +141,31 @@ class SqlTruthStore:
         rows = self._session.query(f"{_NEW_KEYS}{_IS_STALE}", (tenant_id, after, tenant_id, tenant_id))
         return tuple(sorted(str(truthkey) for (truthkey,) in rows))
 
-    def record_log(self, tenant_id: TenantId, *, first: int = 1) -> Iterator[TruthRecord]:
-        rows = self._session.stream(
-            f"{_RECORD} AND sequence_number >= ? ORDER BY sequence_number, truthkey", (tenant_id, first)
-        )
-        return (read_row(row, TruthRecord) for row in rows)
-
-    def freeze(self, tenant_id: TenantId, trust: FrozenTrust) -> None:
-        verify_row(trust, "snapshot_hash")
-        add_row(self._session, "trust_snapshot", tenant_id, trust, f"the snapshot `{trust.snapshot_hash}`")
-
     def find_snapshot(self, tenant_id: TenantId, snapshot_hash: str) -> FrozenTrust | None:
-        rows = self._session.query(f"{_SNAPSHOT} AND snapshot_hash = ?", (tenant_id, snapshot_hash))
-        return read_row(rows[0], FrozenTrust) if rows else None
-
-    def snapshot_log(self, tenant_id: TenantId, *, first: int = 1) -> Iterator[FrozenTrust]:
-        rows = self._session.stream(
-            f"{_SNAPSHOT} AND sequence_number >= ? ORDER BY sequence_number", (tenant_id, first)
-        )
-        return (read_row(row, FrozenTrust) for row in rows)
-
-    def add_state(self, tenant_id: TenantId, state: SilverState) -> None:
-        verify_row(state, "truthkey", "claim_type", "state_hash")
-        self._verify_follows(tenant_id, state)
-        what = f"version {state.version} of `{state.truthkey}`"
-        add_row(self._session, "truth_state", tenant_id, state, what)
-        self._note_due(tenant_id, state)
+        return self._rows.one(FrozenTrust, "WHERE tenant_id = ? AND snapshot_hash = ?", (tenant_id, snapshot_hash))
 
     def find_state(self, tenant_id: TenantId, truthkey: str, *, known_at: Instant | None = None) -> SilverState | None:
+        rest, parameters = "WHERE tenant_id = ? AND truthkey = ?", (tenant_id, truthkey)
         if known_at is None:
-            return self._state(" AND state.truthkey = ? ORDER BY state.version DESC", tenant_id, truthkey)
-        return self._state(
-            " AND state.truthkey = ? AND state.compile_time <= ? ORDER BY state.compile_time DESC, state.version DESC",
-            tenant_id,
-            truthkey,
-            sortable(known_at),
-        )
+            return self._rows.one(SilverState, f"{rest} ORDER BY version DESC LIMIT 1", parameters)
+        rest = f"{rest} AND compile_time <= ? ORDER BY compile_time DESC, version DESC LIMIT 1"
+        return self._rows.one(SilverState, rest, (*parameters, sortable(known_at)))
 
     def find_state_by_hash(self, tenant_id: TenantId, state_hash: str) -> SilverState | None:
-        return self._state(" AND state.state_hash = ? ORDER BY state.sequence_number", tenant_id, state_hash)
+        rest = "WHERE tenant_id = ? AND state_hash = ? ORDER BY sequence_number LIMIT 1"
+        return self._rows.one(SilverState, rest, (tenant_id, state_hash))
 
     def statuses(self, tenant_id: TenantId, truthkeys: Iterable[str]) -> dict[str, str]:
         found: dict[str, str] = {}
         for part in in_parts(truthkeys):
-            sql = f"{_STATUS} AND state.truthkey IN ({marks(part)}){_WITHOUT_NEXT})"
-            found.update((key, status) for key, status in self._session.query(sql, (tenant_id, *part)))
+            rest = f"{_STATES} AND state.truthkey IN ({marks(part)}){_WITHOUT_NEXT})"
+            rows = self._rows.joined(SilverState, "state", rest, (tenant_id, *part))
+            found.update((state.truthkey, state.status) for state in rows)
         return found
 
     def history(self, tenant_id: TenantId, truthkey: str) -> tuple[SilverState, ...]:
-        rows = self._session.query(f"{_STATE} AND state.truthkey = ? ORDER BY state.version", (tenant_id, truthkey))
-        return tuple(read_row(row, SilverState) for row in rows)
-
-    def state_log(self, tenant_id: TenantId, *, first: int = 1) -> Iterator[SilverState]:
-        rows = self._session.stream(
-            f"{_STATE} AND state.sequence_number >= ? ORDER BY state.sequence_number", (tenant_id, first)
-        )
-        return (read_row(row, SilverState) for row in rows)
+        rest = "WHERE tenant_id = ? AND truthkey = ? ORDER BY version"
+        return self._rows.all(SilverState, rest, (tenant_id, truthkey))
 
     def gold(
         self,
@@ -216,23 +177,20 @@ class SqlTruthStore:
     ) -> Iterator[SilverState]:
         by_then = None if known_at is None else sortable(known_at)
         if claim_type is None:
-            rows = self._latest(tenant_id, by_then, after)
-        else:
-            rows = self._latest_of(tenant_id, claim_type, by_then, after)
-        return (read_row(row, SilverState) for row in rows)
+            return self._latest(tenant_id, by_then, after)
+        return self._latest_of(tenant_id, claim_type, by_then, after)
 
     def due(self, tenant_id: TenantId, at: Instant) -> Iterator[SilverState]:
-        rows = self._session.stream(_DUE, (tenant_id, sortable(at)))
-        return (read_row(row, SilverState) for row in rows)
+        return self._rows.joined(SilverState, "state", _DUE, (tenant_id, sortable(at)))
 
-    def _note_due(self, tenant_id: TenantId, state: SilverState) -> None:
-        if state.due_at is None:
-            self._session.run("DELETE FROM truth_due WHERE tenant_id = ? AND truthkey = ?", (tenant_id, state.truthkey))
+    def note_due(self, tenant_id: TenantId, truthkey: str, version: int, due_at: Instant | None) -> None:
+        if due_at is None:
+            self._session.run("DELETE FROM truth_due WHERE tenant_id = ? AND truthkey = ?", (tenant_id, truthkey))
             return
         self._session.run(
             "INSERT INTO truth_due (tenant_id, truthkey, version, due_at) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (tenant_id, truthkey) DO UPDATE SET version = excluded.version, due_at = excluded.due_at",
-            (tenant_id, state.truthkey, state.version, sortable(state.due_at)),
+            (tenant_id, truthkey, version, sortable(due_at)),
         )
 
     def _first_record(
@@ -242,49 +200,42 @@ class SqlTruthStore:
         # or an order for as good a lead, and reads all of a tenant's records; this is asked of every arriving record.
         asked = {"tenant_id": tenant_id, **{name: other for name, other in others.items() if other is not None}}
         conditions = "".join(f" AND {name} || '' = ?" for name in asked)
-        rows = self._session.query(f"{_RECORD_OF_ANY} WHERE {column} = ?{conditions}", (value, *asked.values()))
-        found = [record for record in (read_row(row, TruthRecord) for row in rows) if record.kind is kind]
+        rows = self._rows.all(TruthRecord, f"WHERE {column} = ?{conditions}", (value, *asked.values()))
+        found = [record for record in rows if record.kind is kind]
         return min(found, key=lambda record: (record.sequence_number, record.truthkey), default=None)
 
-    def _state(self, condition: str, *parameters: object) -> SilverState | None:
-        rows = self._session.query(f"{_STATE}{condition} LIMIT 1", parameters)
-        return read_row(rows[0], SilverState) if rows else None
-
-    def _verify_follows(self, tenant_id: TenantId, state: SilverState) -> None:
-        rows = self._session.query(
-            "SELECT version, compile_time, through FROM truth_state WHERE tenant_id = ? AND truthkey = ?"
-            " ORDER BY version DESC LIMIT 1",
-            (tenant_id, state.truthkey),
-        )
-        version, compile_time, through = rows[0] if rows else (0, "", 0)
-        if state.version != version + 1:
-            raise ConflictError(f"expected version {version + 1} of `{state.truthkey}`, got {state.version}")
-        if sortable(state.compile_time) < compile_time or state.through < through:
-            raise ConflictError(
-                f"expected a state of `{state.truthkey}` compiled at {compile_time} or later through entry {through}"
-                f" at least, got one at {sortable(state.compile_time)} through {state.through}"
-            )
-
-    def _latest(self, tenant_id: TenantId, by_then: str | None, after: str | None) -> Iterator[Row]:
+    def _latest(self, tenant_id: TenantId, by_then: str | None, after: str | None) -> Iterator[SilverState]:
         rest, parameters = _rest("opening", after)
         if by_then is None:
-            return self._session.stream(
-                f"{_EACH_KEY} ORDER BY later.version DESC LIMIT 1){rest}", (tenant_id, *parameters)
+            return self._rows.joined(
+                SilverState,
+                "state",
+                f"{_EACH_KEY} ORDER BY later.version DESC LIMIT 1){rest}",
+                (tenant_id, *parameters),
             )
-        return self._session.stream(
+        return self._rows.joined(
+            SilverState,
+            "state",
             f"{_EACH_KEY} AND later.compile_time <= ? ORDER BY later.compile_time DESC, later.version DESC LIMIT 1)"
             f"{rest}",
             (tenant_id, by_then, *parameters),
         )
 
-    def _latest_of(self, tenant_id: TenantId, claim_type: str, by_then: str | None, after: str | None) -> Iterator[Row]:
+    def _latest_of(
+        self, tenant_id: TenantId, claim_type: str, by_then: str | None, after: str | None
+    ) -> Iterator[SilverState]:
         rest, parameters = _rest("state", after)
         if by_then is None:
-            return self._session.stream(
-                f"{_STATE} AND state.claim_type = ?{_WITHOUT_NEXT}){rest}", (tenant_id, claim_type, *parameters)
+            return self._rows.joined(
+                SilverState,
+                "state",
+                f"{_STATES} AND state.claim_type = ?{_WITHOUT_NEXT}){rest}",
+                (tenant_id, claim_type, *parameters),
             )
-        return self._session.stream(
-            f"{_STATE} AND state.claim_type = ? AND state.compile_time <= ?"
+        return self._rows.joined(
+            SilverState,
+            "state",
+            f"{_STATES} AND state.claim_type = ? AND state.compile_time <= ?"
             f"{_WITHOUT_NEXT} AND later.compile_time <= ?){rest}",
             (tenant_id, claim_type, by_then, by_then, *parameters),
         )

@@ -108,11 +108,11 @@ class SqlUnit:
 
     @cached_property
     def truth(self) -> SqlTruthStore:
-        return SqlTruthStore(self._session)
+        return SqlTruthStore(self._rows)
 
     @cached_property
     def trust(self) -> SqlTrustStore:
-        return SqlTrustStore(self._session)
+        return SqlTrustStore(self._rows)
 
     @cached_property
     def graphs(self) -> SqlGraphStore:

@@ -38,7 +38,6 @@ from assay.flows.ledger.check_key_facts import verify_key_facts
 from assay.flows.ledger.compare_rows import RowProblem
 from assay.flows.ledger.own_keys import own_key_ring, verify_own_database
 from assay.flows.tools import Tools
-from assay.flows.truth.check_bronze import check_bronze
 from assay.kernel.checkpoint import Checkpoint, parse_checkpoint, verify_checkpoint
 from assay.kernel.digest import Digest, digest_from_raw
 from assay.kernel.errors import Error, KeyUseError
@@ -446,7 +445,7 @@ def _check_tables(unit: Unit, seen: Iterable[Done]) -> int:
 
 def _check_rows(unit: Unit, tenant_id: TenantId) -> None:
     """Tables of rooms whose rows are not declared as projections yet, and the indexes."""
-    checks = (_check_seals, check_bronze, check_index)
+    checks = (_check_seals, check_index)
     for problem in chain.from_iterable(check(unit, tenant_id) for check in checks):
         raise EntryFaultError(problem.code, problem.message, problem.entry)
 

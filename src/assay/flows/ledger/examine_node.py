@@ -20,7 +20,6 @@ from assay.flows.ledger.own_keys import has_key_for, own_key_ring, own_key_ring_
 from assay.flows.ledger.resume_ledger import resume_ledger
 from assay.flows.ledger.witness_standing import witness_lags
 from assay.flows.tools import Tools
-from assay.flows.truth.check_bronze import check_tables
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, parse_instant, render_instant
@@ -33,8 +32,6 @@ _SOON = timedelta(days=14)
 _SKEW = timedelta(seconds=5)
 # So many of the newest entries are looked at for dates that go back.
 _DATED = 10_000
-# Entries whose rows are looked at.
-_NEWEST = 1000
 # Rows of each table that are compared with their entries.
 _SAMPLE = 50
 # The settings that durability rests on, by engine.
@@ -138,7 +135,6 @@ def _tenant(tools: Tools, tenant_id: TenantId, at: Instant) -> Iterator[Examined
     yield _checkpoint(tenant_id, size, kept, at)
     yield from _witnesses(tools, tenant_id)
     yield _mark(tools, tenant_id, size)
-    yield _tables(tools, tenant_id)
     yield _sample(tools, tenant_id)
     yield from _approvers(tools, tenant_id, at)
     if last_at is not None:
@@ -196,20 +192,6 @@ def _mark(tools: Tools, tenant_id: TenantId, size: int) -> Examined:
     if mark is None:
         return warning(name, "never, as far as this node remembers", "run `assay ledger verify`")
     return fine(name, f"up to entry {mark.size} of {size}")
-
-
-def _tables(tools: Tools, tenant_id: TenantId) -> Examined:
-    """A part that is read quickly; `assay ledger verify --full` looks at all of it."""
-    name = f"tables of {tenant_id}"
-    try:
-        finding = check_tables(tools, tenant_id, newest=_NEWEST)
-    except Error as error:
-        return failed(name, f"{error} [{error.code}]", "the database is damaged: restore it from a backup")
-    if finding.problems:
-        problem = finding.problems[0]
-        advice = "somebody changed tables behind our back: `assay truth check` lists all, restore from a backup"
-        return failed(name, f"{problem.message} [{problem.code}]", advice)
-    return fine(name, f"as the ledger has them, entries {finding.first} to {finding.last}")
 
 
 def _sample(tools: Tools, tenant_id: TenantId) -> Examined:

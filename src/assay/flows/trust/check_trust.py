@@ -1,10 +1,12 @@
-"""Whether trust is what the ledger says: the signal log against the entries, and the mark against the whole log.
+"""Whether trust follows from the ledger: outcomes from the states, and the mark from the whole log.
 
-entries with a signal -> the rows of the log, one for one -> folded from the beginning -> the mark at its place
+signals of the ledger -> as many rows, each its entry's | states -> the outcomes that follow from their inputs
+log folded from the beginning -> the mark at its place
 """
 
 from collections.abc import Iterator
 
+import msgspec
 from msgspec import Struct
 
 from assay.flows.request import Request
@@ -15,11 +17,10 @@ from assay.flows.truth.replay_state import derive_signal
 from assay.flows.truth.replay_truth import ledger_entries
 from assay.flows.truth.state_entry import read_state
 from assay.identity.caller import Caller
-from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
-from assay.kernel.json_text import parse_json
 from assay.kernel.ledger import EntryKind
+from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.trust.evolve import Fold
 from assay.trust.fold_state import render_fold_state
@@ -47,11 +48,11 @@ class TrustFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class CheckTrust(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Nothing to say: the whole log is compared."""
+    """Nothing to say: the whole log is folded."""
 
 
 class TrustReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whether the log of signals is what the ledger holds; `marked` is the entry that the mark reaches to."""
+    """Whether trust follows from the ledger; `marked` is the entry that the mark reaches to."""
 
     holds: bool
     signals: int
@@ -60,7 +61,7 @@ class TrustReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def check_trust_log(tools: Tools, caller: Caller, request: CheckTrust) -> TrustReport:  # noqa: ARG001 - nothing is asked
-    """Check whether the log of signals is what the ledger holds, and the marks are what the log amounts to.
+    """Check whether the log has the ledger's signals, outcomes follow from their states, and the mark from the log.
 
     The ledger itself is verified by `assay ledger verify`.
     """
@@ -72,37 +73,43 @@ def check_trust(tools: Tools, tenant_id: TenantId) -> TrustFinding:
     """Reads everything; the chain itself is what `audit_ledger` verifies."""
 
     def work(unit: Unit) -> TrustFinding:
-        told = dict(_signals_in_ledger(unit, tenant_id))
-        problems = [*_log_problems(unit, tenant_id, told), *_outcome_problems(unit, tenant_id)]
-        policy = read_policy(get_policy_in_force(unit, tools, tenant_id).document)
+        count, problems = _count(unit, tenant_id)
+        problems.extend(_outcome_problems(unit, tenant_id))
+        policy = read_policy(get_policy_in_force(unit, tenant_id).document)
         mark = unit.trust.find_mark(tenant_id, policy.policy_hash)
-        if mark is not None and not is_own_mark(tools, tenant_id, mark):
+        if mark is not None and not is_own_mark(unit, tools, tenant_id, mark):
             message = f"expected a mark that this node signed, got one up to entry {mark.through}, which is not used"
             problems.append(TrustProblem(code="trust.mark_unsigned", message=message))
         elif mark is not None and not problems:
             problems.extend(_mark_problems(unit, tenant_id, Fold(policy), mark.through, mark.text))
-        return TrustFinding(signals=len(told), marked=None if mark is None else mark.through, problems=tuple(problems))
+        return TrustFinding(signals=count, marked=None if mark is None else mark.through, problems=tuple(problems))
 
     return tools.database.read(work)
 
 
-def _signals_in_ledger(unit: Unit, tenant_id: TenantId) -> Iterator[tuple[int, str]]:
-    for row in unit.ledger.entries(tenant_id):
-        if row.kind not in SIGNAL_KINDS:
-            continue
-        entry = parse_json(row.text)
-        body = entry.get("body") if isinstance(entry, dict) else None
-        signal = body.get("signal") if isinstance(body, dict) else None
-        if signal is not None:
-            yield row.sequence_number, canonical_json(signal, Profile.KAORI)
+def _count(unit: Unit, tenant_id: TenantId) -> tuple[int, list[TrustProblem]]:
+    """How many signals the ledger has, and whether the log has them: each row is compared with its entry when read."""
+    entries = (entry for entry in unit.ledger.entries(tenant_id, kinds=SIGNAL_KINDS))
+    count = sum(1 for entry in entries if _SIGNALLING.decode(entry.text).body.signal is not None)
+    try:
+        logged = sum(1 for _ in unit.trust.signals(tenant_id))
+    except DamagedRecordError as error:
+        return count, [TrustProblem(code="trust.log_differs", message=str(error))]
+    if logged == count:
+        return count, []
+    message = f"expected the {count} signals of the ledger in the log, got {logged}"
+    return count, [TrustProblem(code="trust.log_differs", message=message)]
 
 
-def _log_problems(unit: Unit, tenant_id: TenantId, told: dict[int, str]) -> Iterator[TrustProblem]:
-    logged = {row.sequence_number: row.text for row in unit.trust.signals(tenant_id)}
-    for number in sorted(told.keys() | logged.keys()):
-        if told.get(number) != logged.get(number):
-            message = f"expected the signal of entry {number} as the ledger has it"
-            yield TrustProblem(code="trust.log_differs", message=message)
+class _Body(Struct):
+    signal: dict[str, object] | None = None
+
+
+class _Signalling(Struct):
+    body: _Body
+
+
+_SIGNALLING = msgspec.json.Decoder(_Signalling)
 
 
 def _outcome_problems(unit: Unit, tenant_id: TenantId) -> Iterator[TrustProblem]:

@@ -1,24 +1,21 @@
 """Trust as the signal log tells it: folded under the policy in force, each signal read once.
 
 policy in force + the fold at hand, else the signed mark + signals after it -> Fold -> standings, snapshots
-Every row is compared with its entry as it is folded. A mark is a short cut and never an authority: one that this node
-did not sign is passed over, and `check_trust` folds the whole log again and compares.
+Rows are compared with their entries as they are read. A mark is a short cut and never an authority: one that this node
+did not sign for this very ledger is not used, and `check_trust` folds the whole log again and compares.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import islice
 
-import msgspec
-from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.truth import TruthFlowError
+from assay.flows.ledger.in_force import require_newest
 from assay.flows.tools import Tools
 from assay.flows.trust.fold_shelf import Folded, FoldPlace
-from assay.flows.truth.vouch_rows import AlteredRowError, is_same_text
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
@@ -26,16 +23,13 @@ from assay.kernel.ids import TenantId
 from assay.kernel.ledger import EntryKind
 from assay.kernel.signature import SignedKind, parse_signature_hex, signing_message, verify_ed25519
 from assay.ports.database import Unit
-from assay.ports.trust_store import FoldMark, LoggedSignal, RegisteredPolicy
+from assay.ports.trust_store import FoldMark, RegisteredPolicy
 from assay.trust.errors import TrustError
 from assay.trust.evolve import Fold
 from assay.trust.fold_state import parse_fold_state, render_fold_state
 from assay.trust.parse_policy import parse_policy
 from assay.trust.policy import TrustPolicy
 from assay.trust.signal import read_stored_signal
-
-# Signals that are compared with their entries at once.
-_PART = 500
 
 
 @contextmanager
@@ -47,7 +41,7 @@ def borrow_trust(
     Under the policy in force, or another that was registered; up to an entry, or to the end of the log.
     """
     last = unit.ledger.head(tenant_id).sequence_number if through is None else through
-    policy = read_policy(_policy(unit, tools, tenant_id, policy_hash, last).document)
+    policy = read_policy(_policy(unit, tenant_id, policy_hash, last).document)
     with tools.folds.borrow(tenant_id, policy.policy_hash) as place:
         kept, place.folded = place.folded, None
         if kept is not None and kept.through > last:
@@ -71,7 +65,7 @@ def fold_trust(unit: Unit, tools: Tools, tenant_id: TenantId, *, through: int | 
 
 def _beginning(unit: Unit, tools: Tools, tenant_id: TenantId, policy: TrustPolicy, last: int) -> Folded:
     mark = unit.trust.find_mark(tenant_id, policy.policy_hash)
-    if mark is not None and mark.through <= last and is_own_mark(tools, tenant_id, mark):
+    if mark is not None and mark.through <= last and is_own_mark(unit, tools, tenant_id, mark):
         try:
             fold = Fold.resume(policy, parse_fold_state(mark.text))
         except TrustError:
@@ -88,51 +82,12 @@ def _advanced(unit: Unit, tenant_id: TenantId, folded: Folded, last: int) -> Fol
 
 
 def fold_from(unit: Unit, tenant_id: TenantId, fold: Fold, *, after: int, through: int | None = None) -> Folded:
-    """Go on with the signals after an entry; a row that is not its entry's signal is refused."""
+    """Go on with the signals after an entry."""
     last, count = after, 0
-    for logged in vouched_signals(unit, tenant_id, after=after, through=through):
+    for logged in unit.trust.signals(tenant_id, after=after, through=through):
         fold.add(read_stored_signal(logged.kind, logged.text))
         last, count = logged.sequence_number, count + 1
     return Folded(fold=fold, through=last, since_mark=count)
-
-
-def vouched_signals(
-    unit: Unit, tenant_id: TenantId, *, after: int = 0, through: int | None = None
-) -> Iterator[LoggedSignal]:
-    """The log in its order, each row only if it is its entry's signal; streamed."""
-    rows = iter(unit.trust.signals(tenant_id, after=after, through=through))
-    while part := list(islice(rows, _PART)):
-        texts = unit.ledger.texts(tenant_id, [one.sequence_number for one in part])
-        for logged in part:
-            _verify_logged(logged, texts.get(logged.sequence_number))
-            yield logged
-
-
-class _Kind(Struct):
-    kind: str
-
-
-class _Signalling(Struct):
-    signal: Raw
-
-
-class _SignalEntry(Struct):
-    body: _Signalling
-
-
-_ENTRY, _KIND = msgspec.json.Decoder(_SignalEntry), msgspec.json.Decoder(_Kind)
-
-
-def _verify_logged(logged: LoggedSignal, text: bytes | None) -> None:
-    try:
-        signal = bytes(_ENTRY.decode(text or b"").body.signal)
-        is_same = _KIND.decode(signal).kind == logged.kind and is_same_text(signal, logged.text)
-    except msgspec.MsgspecError:
-        is_same = False
-    if not is_same:
-        raise AlteredRowError(
-            f"expected the row of entry {logged.sequence_number} in `trust_signal` as the ledger has it, got another"
-        )
 
 
 def _note_due(place: FoldPlace, kept: Folded, every: int) -> None:
@@ -147,81 +102,55 @@ def _note_due(place: FoldPlace, kept: Folded, every: int) -> None:
 def keep_marks(tools: Tools, tenant_id: TenantId) -> None:
     """Leave the marks that have become due, signed by this node."""
     for due in tools.folds.take_due(tenant_id):
-        signature = tools.ledger_signer.sign(_message(tenant_id, due)).hex()
-        mark = replace(due, signature=signature)
+        message = tools.database.read(lambda unit, due=due: _message(unit, tenant_id, due))  # type: ignore[misc]  # bound at once
+        mark = replace(due, signature=tools.ledger_signer.sign(message).hex())
         tools.database.write(lambda unit, mark=mark: unit.trust.put_mark(tenant_id, mark))  # type: ignore[misc]  # bound at once
 
 
-def is_own_mark(tools: Tools, tenant_id: TenantId, mark: FoldMark) -> bool:
-    """Whether this node signed it with the key it has now; after a rotation it is folded once again."""
+def is_own_mark(unit: Unit, tools: Tools, tenant_id: TenantId, mark: FoldMark) -> bool:
+    """Whether this node signed it over this very ledger, with the key it has now; a rotation costs one fold more."""
     public_key = tools.ledger_signer.public_key
     if public_key is None:
         return False
     try:
-        verify_ed25519(public_key, _message(tenant_id, mark), parse_signature_hex(mark.signature))
+        verify_ed25519(public_key, _message(unit, tenant_id, mark), parse_signature_hex(mark.signature))
     except Error:
         return False
     return True
 
 
-def _message(tenant_id: TenantId, mark: FoldMark) -> bytes:
+def _message(unit: Unit, tenant_id: TenantId, mark: FoldMark) -> bytes:
+    entry = unit.ledger.find_entry(tenant_id, mark.through)
     told = {
         "tenant_id": tenant_id,
         "policy_hash": mark.policy_hash,
         "through": mark.through,
+        "entry_hash": None if entry is None else digest_of(entry.text),
         "text_hash": digest_of(mark.text.encode()),
     }
     return signing_message(SignedKind.FOLD, canonicalize(told))
 
 
-def get_policy_in_force(unit: Unit, tools: Tools, tenant_id: TenantId) -> RegisteredPolicy:
-    return _policy(unit, tools, tenant_id, None, None)
+def get_policy_in_force(unit: Unit, tenant_id: TenantId) -> RegisteredPolicy:
+    return _policy(unit, tenant_id, None, None)
 
 
-def _policy(
-    unit: Unit, tools: Tools, tenant_id: TenantId, policy_hash: str | None, through: int | None
-) -> RegisteredPolicy:
-    """The policy of this hash, or the one in force at an entry; and only as the ledger has it."""
+def _policy(unit: Unit, tenant_id: TenantId, policy_hash: str | None, through: int | None) -> RegisteredPolicy:
+    """The policy of this hash, or the one in force at an entry."""
     if policy_hash is not None:
         found = unit.trust.find_policy(tenant_id, policy_hash)
         if found is None:
             raise NotFoundError(f"tenant `{tenant_id}` has no trust policy {policy_hash[:80]}")
-        return _vouched(unit, tools, tenant_id, found)
-    known = [one for one in unit.trust.policies(tenant_id) if through is None or one.sequence_number <= through]
+        return found
+    registered = unit.trust.policies(tenant_id)
+    newest = registered[-1].sequence_number if registered else None
+    require_newest(unit, tenant_id, EntryKind.TRUST_POLICY, newest)
+    known = [one for one in registered if through is None or one.sequence_number <= through]
     if not known:
         raise TruthFlowError.trust_no_policy(
             f"tenant `{tenant_id}` has no trust policy: register one: `assay trust policy register FILE`"
         )
-    return _vouched(unit, tools, tenant_id, known[-1])
-
-
-class _PolicyBody(Struct):
-    policy_id: str
-    policy_hash: str
-    document: str
-
-
-class _PolicyEntry(Struct):
-    kind: str
-    body: _PolicyBody
-
-
-_POLICY = msgspec.json.Decoder(_PolicyEntry)
-
-
-def _vouched(unit: Unit, tools: Tools, tenant_id: TenantId, policy: RegisteredPolicy) -> RegisteredPolicy:
-    if not tools.vouched.unseen(tenant_id, [policy]):
-        return policy
-    number = policy.sequence_number
-    try:
-        entry = _POLICY.decode(unit.ledger.texts(tenant_id, [number]).get(number, b""))
-        told = (entry.kind, entry.body.policy_id, entry.body.policy_hash, entry.body.document)
-    except msgspec.MsgspecError:
-        told = ("", "", "", "")
-    if told != (EntryKind.TRUST_POLICY, policy.policy_id, policy.policy_hash, policy.document):
-        raise AlteredRowError(f"expected the row of entry {number} in `trust_policy` as the ledger has it, got another")
-    tools.vouched.add(tenant_id, [policy])
-    return policy
+    return known[-1]
 
 
 @lru_cache(maxsize=64)

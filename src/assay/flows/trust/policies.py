@@ -5,45 +5,26 @@ text + what it inherits -> policy -> nothing else under its id -> linted, weakne
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from assay.facts.trust import LintedBody, policy_entry
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.truth import TruthFlowError
 from assay.flows.identity.authenticate import confirm, require_session
 from assay.flows.request import Done, Option, Page, Paged, Request, cut, read_number
 from assay.flows.tools import Tools
 from assay.flows.trust.fold_trust import read_policy
-from assay.flows.truth.truth_entry import json_of, logged_signal, news_of
 from assay.identity.caller import Caller
-from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
-from assay.kernel.ledger import Draft, EntryKind, draft_entry
 from assay.ports.database import Unit
 from assay.ports.trust_store import RegisteredPolicy
 from assay.trust.lint import LintFinding, lint_policy, report_hash
 from assay.trust.parse_policy import parse_policy
 from assay.trust.policy import TrustPolicy
-from assay.trust.signal import PolicyRegistered, SignalKind, TrustSignal, render_signal
-
-
-class LintedBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What linting found, each of it accepted by its code; anybody can lint again and compare the hash."""
-
-    report_hash: str
-    findings: tuple[LintFinding, ...]
-
-
-class PolicyBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of a `trust.policy` entry: the policy with everything it inherits, and what it was known to allow."""
-
-    policy_id: str
-    policy_hash: str
-    document: str
-    linted: LintedBody
-    registered_by: PrincipalId
-    signal: dict[str, Any]
+from assay.trust.signal import PolicyRegistered, SignalKind, TrustSignal
 
 
 class RegisterPolicy(Request, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -92,8 +73,7 @@ def register_policy(tools: Tools, caller: Caller, request: RegisterPolicy) -> Do
     _require_person(caller, known)
     linted = _linted(policy.document)
     _require_accepted(linted.findings, request.accept)
-    signal = _signal(policy, by, at)
-    entry = _entry(tenant_id, policy, linted, by, signal, at)
+    entry = policy_entry(tenant_id, policy, linted, by, _signal(policy, by, at), at)
 
     def work(unit: Unit) -> Done[PolicyItem]:
         current, now = confirm(unit, caller), unit.trust.policies(tenant_id)
@@ -109,8 +89,6 @@ def register_policy(tools: Tools, caller: Caller, request: RegisterPolicy) -> Do
             registered_by=by,
             sequence_number=unit.record(entry).sequence_number,
         )
-        unit.trust.register_policy(tenant_id, registered)
-        unit.trust.add_signal(tenant_id, logged_signal(signal, sequence_number=registered.sequence_number))
         return Done(value=_item(registered, is_in_force=True))
 
     return tools.database.write(work)
@@ -190,18 +168,3 @@ def _signal(policy: TrustPolicy, by: PrincipalId, at: Instant) -> TrustSignal:
         occurred_at=at,
         object=PolicyRegistered(policy_id=policy.id, policy_hash=policy.policy_hash),
     )
-
-
-def _entry(
-    tenant_id: TenantId, policy: TrustPolicy, linted: LintedBody, by: PrincipalId, signal: TrustSignal, at: Instant
-) -> Draft:
-    body = PolicyBody(
-        policy_id=policy.id,
-        policy_hash=policy.policy_hash,
-        document=policy.document,
-        linted=linted,
-        registered_by=by,
-        signal=json_of(render_signal(signal)),
-    )
-    event = news_of(EntryKind.TRUST_POLICY, policy.id, {"policy_id": policy.id, "policy_hash": policy.policy_hash})
-    return draft_entry(tenant_id, EntryKind.TRUST_POLICY, body, at=at, events=(event,))

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from assay.facts.trust import signal_entry
 from assay.flows.errors.truth import TruthFlowError
 from assay.flows.identity.authenticate import confirm, require_credential
 from assay.flows.ledger.verify_clock import verify_clock
@@ -28,12 +29,10 @@ from assay.flows.request import (
     whose,
 )
 from assay.flows.tools import Tools
-from assay.flows.trust.signal_entry import append_signal, signal_entry
 from assay.flows.truth.compile_truth import recount_key
 from assay.flows.truth.state_entry import state_value
 from assay.flows.truth.states import KeyName
-from assay.flows.truth.truth_entry import Bronze, add_bronze
-from assay.flows.truth.truth_key import introduce_truth_key, window_bronze
+from assay.flows.truth.truth_key import introduce_truth_key, window_entry
 from assay.flows.truth.votes import DisputeRefusal, judge_dispute
 from assay.identity.authorise import require_role
 from assay.identity.caller import Caller
@@ -41,6 +40,7 @@ from assay.identity.principal import BuiltInRole
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.json_text import parse_json
+from assay.kernel.ledger import Draft
 from assay.ports.database import Unit
 from assay.ports.trust_store import LoggedSignal
 from assay.trust.signal import DisputeRaised, SignalKind, TrustSignal, parse_signal, render_signal
@@ -253,7 +253,7 @@ def log_signal(tools: Tools, caller: Caller, signal: TrustSignal) -> Signalled:
         if known is None:
             # Judged again: somebody may have opened a window, or compiled the key, since.
             now = judged if opening is None else _judged(unit, tools, current, signal, at)
-            number = append_signal(unit, tenant_id, signal, entry).sequence_number
+            number = unit.record(entry).sequence_number
             dispute = None if now is None else _dispute(unit, now, opening)
             return Signalled(
                 signal_id=signal.signal_id, kind=signal.kind, sequence_number=number, is_new=True, dispute=dispute
@@ -284,18 +284,18 @@ def _judged(
 
 def _opening(
     tools: Tools, tenant_id: TenantId, judged: WindowEvent | DisputeRefusal | None, signal: TrustSignal, at: Instant
-) -> Bronze | None:
+) -> Draft | None:
     if not isinstance(judged, WindowEvent):
         return None
     introduce_truth_key(tools, tenant_id, at=at)
-    return window_bronze(tools, tenant_id, judged, submitted_by=signal.agent_id, at=at)
+    return window_entry(tools, tenant_id, judged, submitted_by=signal.agent_id, at=at)
 
 
-def _dispute(unit: Unit, judged: WindowEvent | DisputeRefusal, opening: Bronze | None) -> DisputeReceipt:
+def _dispute(unit: Unit, judged: WindowEvent | DisputeRefusal, opening: Draft | None) -> DisputeReceipt:
     """The round opens in the commit of the signal, or not at all."""
     if not isinstance(judged, WindowEvent) or opening is None:
         return DisputeReceipt(counts=False, refusal=None if isinstance(judged, WindowEvent) else judged)
-    return DisputeReceipt(counts=True, window_number=add_bronze(unit, opening).sequence_number)
+    return DisputeReceipt(counts=True, window_number=unit.record(opening).sequence_number)
 
 
 def _recounted(tools: Tools, tenant_id: TenantId, signal: TrustSignal, done: Signalled, at: Instant) -> Signalled:

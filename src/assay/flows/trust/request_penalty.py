@@ -9,13 +9,13 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, convert
 
+from assay.facts.trust import signal_entry
 from assay.flows.errors import NotFoundError
 from assay.flows.identity.authenticate import confirm
 from assay.flows.request import Option, Request
 from assay.flows.review.open_review import draft_ticket, open_review_in
 from assay.flows.tools import Tools
 from assay.flows.trust.fold_trust import borrow_trust
-from assay.flows.trust.signal_entry import append_signal, signal_entry
 from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole
 from assay.kernel.canonical import Profile, canonical_hash, canonical_json
@@ -115,8 +115,7 @@ def apply_penalty(unit: Unit, ticket: Ticket, settlement: Settlement, answers: t
     if settlement.denied or settlement.choice != "apply":
         return
     signal = _signal(ticket, answers, _asked(ticket), at)
-    entry = signal_entry(ticket.tenant_id, signal, submitted_by=signal.agent_id, ticket_id=ticket.id, at=at)
-    append_signal(unit, ticket.tenant_id, signal, entry)
+    unit.record(signal_entry(ticket.tenant_id, signal, submitted_by=signal.agent_id, ticket_id=ticket.id, at=at))
 
 
 def _asked(ticket: Ticket) -> PenaltyAsked:

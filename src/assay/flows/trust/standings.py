@@ -12,7 +12,7 @@ from assay.flows.errors.truth import TruthFlowError
 from assay.flows.request import Content, Moment, Option, Page, Paged, Request, cut_named, parse_moment, whose
 from assay.flows.tools import Tools
 from assay.flows.trust.fold_shelf import Folded
-from assay.flows.trust.fold_trust import borrow_trust, get_policy_in_force, read_policy, vouched_signals
+from assay.flows.trust.fold_trust import borrow_trust, get_policy_in_force, read_policy
 from assay.flows.trust.take_snapshot import snapshot_of
 from assay.flows.truth.contracts import get_contract
 from assay.flows.truth.load_truth import read_released
@@ -260,7 +260,7 @@ def compare_policies(tools: Tools, tenant_id: TenantId, other: str, *, claim_typ
 
     def work(unit: Unit) -> Counterfactual:
         parents = {one.policy_id: one.document for one in unit.trust.policies(tenant_id)}
-        policy = read_policy(get_policy_in_force(unit, tools, tenant_id).document)
+        policy = read_policy(get_policy_in_force(unit, tenant_id).document)
         signals = (parse_signal(one.text) for one in unit.trust.signals(tenant_id))
         return replay_under(signals, policy, parse_policy(other, parents=parents), claim_type=claim_type, at=at)
 
@@ -315,10 +315,7 @@ class Credits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def tally_credits(tools: Tools, tenant_id: TenantId, *, agents: Iterable[str] | None = None) -> Credits:
-    """The credits of all agents, or of some. Reads the whole log: a key's later final state replaces the earlier.
-
-    A row of the log that is not its entry's signal is refused.
-    """
+    """The credits of all agents, or of some. Reads the whole log: a key's later final state replaces the earlier."""
     chosen = None if agents is None else frozenset(agents)
 
     def work(unit: Unit) -> Credits:
@@ -339,7 +336,7 @@ def tally_credits(tools: Tools, tenant_id: TenantId, *, agents: Iterable[str] | 
 
 def _last_states(unit: Unit, tenant_id: TenantId) -> tuple[int, dict[str, TruthstateEmitted]]:
     through, last = 0, dict[str, TruthstateEmitted]()
-    for row in vouched_signals(unit, tenant_id):
+    for row in unit.trust.signals(tenant_id):
         if row.kind != SignalKind.TRUTHSTATE_EMITTED:
             continue
         emitted = read_stored_signal(row.kind, row.text).object

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import NamedTuple
 
-from msgspec import Struct
-
+from assay.facts.truth import SnapshotBasis
 from assay.flows.tools import Tools
 from assay.flows.trust.fold_shelf import Folded
 from assay.flows.trust.fold_trust import borrow_trust
@@ -21,24 +20,6 @@ from assay.trust.freeze import freeze_trust
 from assay.truth.snapshot import TrustSnapshot
 
 _SECOND = timedelta(seconds=1)
-
-
-class SnapshotBasis(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a snapshot follows from: the signals up to entry `trust_through`, under a policy, about these agents.
-
-    `agents` are all who were asked about, known or not; `disabled` those of them that identity had disabled then.
-    `asked_at` is when it was asked for. Where signals are dated later, since a clock was ahead, the snapshot is of
-    their time, and `ahead_seconds` says by how much, rounded up. `probes` are those that agents reported for.
-    """
-
-    policy_hash: str
-    trust_through: int
-    claim_type: str
-    agents: tuple[str, ...]
-    disabled: tuple[str, ...]
-    asked_at: Instant
-    ahead_seconds: int
-    probes: dict[str, str] = {}
 
 
 class Taken(NamedTuple):

@@ -11,11 +11,12 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from assay.facts.truth import record_entry
 from assay.flows.errors import NotFoundError
 from assay.flows.request import Option, Request
 from assay.flows.tools import Tools
 from assay.flows.truth.contracts import get_contract, read_contract
-from assay.flows.truth.truth_entry import add_bronze, draft_bronze
+from assay.flows.truth.truth_entry import key_records
 from assay.flows.truth.validation_ticket import TRUTH_SERVICE
 from assay.identity.caller import Caller
 from assay.kernel.errors import Error
@@ -67,7 +68,7 @@ class KeyLadder:
 
 def read_ladder(unit: Unit, tenant_id: TenantId, truthkey: str) -> KeyLadder:
     ladder = KeyLadder(truthkey=truthkey)
-    for row in unit.truth.records(tenant_id, truthkey):
+    for row in key_records(unit, tenant_id, truthkey):
         if row.kind is RecordKind.OBSERVATION:
             observation = read_stored_observation(row.text, row.record_hash)
             ladder.said[row.record_hash] = _Said(row=row, observation=observation)
@@ -276,16 +277,14 @@ def _score(question: Question, engine: str, judgement: Judgement, at: Instant) -
 
 
 def _record(tools: Tools, tenant_id: TenantId, truthkey: str, score: AiScore, at: Instant) -> None:
-    bronze = draft_bronze(
+    entry = record_entry(
         tenant_id,
         RecordKind.AI_SCORE,
         render_ai_score(score),
         truthkeys=[truthkey],
         record_id=score.score_id,
         record_hash=ai_score_hash(score),
-        by=f"ai:{score.engine}",
-        occurred_at=score.scored_at,
         submitted_by=TRUTH_SERVICE,
         at=at,
     )
-    tools.database.write(lambda unit: add_bronze(unit, bronze))
+    tools.database.write(lambda unit: unit.record(entry))

@@ -10,6 +10,7 @@ from functools import partial
 
 from msgspec import Struct
 
+from assay.facts.truth import snapshot_entry, state_entry
 from assay.flows.errors import FlowError
 from assay.flows.errors.truth import CompileTimeError, TruthFlowError
 from assay.flows.ledger.own_keys import own_key_ring
@@ -18,10 +19,8 @@ from assay.flows.trust.fold_trust import keep_marks
 from assay.flows.trust.take_snapshot import seconds_ahead
 from assay.flows.truth.compile_job import Result, compile_job
 from assay.flows.truth.load_truth import CompileAsked, LoadedKey, load_truth
-from assay.flows.truth.state_entry import silver_of, snapshot_entry, snapshot_row, state_entry
 from assay.flows.truth.state_signal import count_ballots, emitted_signal
-from assay.flows.truth.truth_entry import Bronze, add_bronze, logged_signal
-from assay.flows.truth.truth_key import get_truth_signer, introduce_truth_key, window_bronze
+from assay.flows.truth.truth_key import get_truth_signer, introduce_truth_key, window_entry
 from assay.flows.truth.validation_ticket import (
     TRUTH_SERVICE,
     draft_validation,
@@ -75,7 +74,7 @@ class Prepared:
 
     loaded: LoadedKey
     state: TruthState
-    opened: Bronze | None
+    opened: Draft | None
     snapshot: Draft | None
     ticket: Ticket | None
     round_opened_at: Instant | None
@@ -182,8 +181,8 @@ def _signed(tools: Tools, state: TruthState, ring: KeyRing) -> TruthState:
     return sealed
 
 
-def _opening(tools: Tools, loaded: LoadedKey, opened: WindowEvent, at: Instant) -> Bronze:
-    return window_bronze(tools, loaded.tenant_id, opened, submitted_by=TRUTH_SERVICE, at=at)
+def _opening(tools: Tools, loaded: LoadedKey, opened: WindowEvent, at: Instant) -> Draft:
+    return window_entry(tools, loaded.tenant_id, opened, submitted_by=TRUTH_SERVICE, at=at)
 
 
 def _ticket(
@@ -240,11 +239,11 @@ def persist(unit: Unit, prepared: Prepared, *, asked: Mapping[str, Ticket] | Non
 
 
 def _record_state(unit: Unit, prepared: Prepared) -> int:
-    """The state's own entry, after those of a round and a snapshot that begin with it; with its row and its signal."""
+    """The state's own entry, after those of a round and a snapshot that begin with it."""
     loaded, state, tenant_id = prepared.loaded, prepared.state, prepared.loaded.tenant_id
     through, records = loaded.through, [record.sequence_number for record in loaded.records]
     if prepared.opened is not None:
-        through = add_bronze(unit, prepared.opened).sequence_number
+        through = unit.record(prepared.opened).sequence_number
         records.append(through)
     entry = state_entry(
         tenant_id,
@@ -260,17 +259,14 @@ def _record_state(unit: Unit, prepared: Prepared) -> int:
         at=prepared.at,
     )
     number = unit.record(entry).sequence_number
-    silver = silver_of(state, version=loaded.version, due_at=prepared.due_at, through=through, sequence_number=number)
-    unit.truth.add_state(tenant_id, silver)
-    if prepared.signal is not None:
-        unit.trust.add_signal(tenant_id, logged_signal(prepared.signal, sequence_number=number))
+    unit.truth.note_due(tenant_id, state.truthkey, loaded.version, prepared.due_at)
     return number
 
 
 def is_moved(unit: Unit, loaded: LoadedKey) -> bool:
     """Compare-and-swap: the last state and the newest record are those that were compiled."""
-    last = unit.truth.find_state(loaded.tenant_id, loaded.truthkey)
-    return last != loaded.last or unit.truth.last_record(loaded.tenant_id, loaded.truthkey) != loaded.through
+    last, newest = unit.truth.find_state(loaded.tenant_id, loaded.truthkey), loaded.newest_record
+    return last != loaded.last or unit.truth.last_record(loaded.tenant_id, loaded.truthkey) != newest
 
 
 def _snapshot_number(unit: Unit, prepared: Prepared) -> int:
@@ -281,9 +277,7 @@ def _snapshot_number(unit: Unit, prepared: Prepared) -> int:
     known = unit.truth.find_snapshot(loaded.tenant_id, loaded.snapshot.snapshot_hash)
     if known is not None:
         return known.sequence_number
-    number = unit.record(prepared.snapshot).sequence_number
-    unit.truth.freeze(loaded.tenant_id, snapshot_row(loaded.snapshot, sequence_number=number))
-    return number
+    return unit.record(prepared.snapshot).sequence_number
 
 
 def compile_now(

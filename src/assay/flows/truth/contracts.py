@@ -9,18 +9,17 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
+from assay.facts.truth import contract_entry
 from assay.flows.delivery.project_rules import project_contract
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.truth import TruthFlowError
 from assay.flows.identity.authenticate import confirm
 from assay.flows.request import Content, Done, Option, Page, Paged, Request, cut_named, map_page
 from assay.flows.tools import Tools
-from assay.flows.truth.truth_entry import news_of
 from assay.flows.truth.truth_key import introduce_truth_key
 from assay.identity.caller import Caller
-from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
-from assay.kernel.ledger import Draft, EntryKind, draft_entry
 from assay.ports.database import Unit
 from assay.ports.truth_store import ReleasedContract
 from assay.truth.contract import Contract
@@ -28,21 +27,6 @@ from assay.truth.errors import TruthError
 from assay.truth.form import ObservationForm, form_of
 from assay.truth.key import TruthKey, parse_claim_type_id
 from assay.truth.parse_contract import contract_from_document, parse_contract
-
-
-class ContractReleased(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of a `contract.released` entry: the law itself, so that a state replays from the ledger alone.
-
-    `domain_systems` are the domains outside Kaori's four that it was read with.
-    """
-
-    claim_type: str
-    claim_type_hash: str
-    document: str
-    schema_text: str | None
-    domain_systems: dict[str, str]
-    released_by: PrincipalId
-
 
 ClaimTypeName = Annotated[
     str, Meta(description="A claim type, such as `earth.flood.v1`."), Option(metavar="CLAIM_TYPE")
@@ -94,7 +78,9 @@ def release_contract(tools: Tools, caller: Caller, request: ReleaseContract) -> 
     schema = None if request.schema_text is None else request.schema_text.encode()
     contract = parse_contract(request.document, schema_bytes=schema, domain_systems=tools.domain_systems)
     tenant_id, by, at = caller.tenant_id, caller.principal.id, caller.at
-    entry = _entry(tools, tenant_id, contract, request.schema_text, by, at)
+    entry = contract_entry(
+        tenant_id, contract, schema_text=request.schema_text, domain_systems=tools.domain_systems, by=by, at=at
+    )
     # A node that releases a contract will sign states under it; its key goes on record before the first of them.
     introduce_truth_key(tools, tenant_id, at=at)
 
@@ -113,7 +99,6 @@ def release_contract(tools: Tools, caller: Caller, request: ReleaseContract) -> 
             released_by=by,
             sequence_number=unit.record(entry).sequence_number,
         )
-        unit.truth.release_contract(tenant_id, released)
         project_contract(unit, tenant_id, contract, entry=released.sequence_number, by=by, at=at)
         return Done(value=_item(released))
 
@@ -168,22 +153,6 @@ def _require_same(known: ReleasedContract, contract: Contract) -> None:
             f"`{contract.id}` was released as {known.claim_type_hash}, got {contract.claim_type_hash}; "
             "a change needs a new version"
         )
-
-
-def _entry(
-    tools: Tools, tenant_id: TenantId, contract: Contract, schema_text: str | None, by: PrincipalId, at: Instant
-) -> Draft:
-    body = ContractReleased(
-        claim_type=contract.id,
-        claim_type_hash=contract.claim_type_hash,
-        document=contract.document,
-        schema_text=schema_text,
-        domain_systems={name: system for name, system in tools.domain_systems.items() if name == contract.domain},
-        released_by=by,
-    )
-    news = {"claim_type": contract.id, "claim_type_hash": contract.claim_type_hash}
-    event = news_of(EntryKind.CONTRACT_RELEASED, contract.id, news)
-    return draft_entry(tenant_id, EntryKind.CONTRACT_RELEASED, body, at=at, events=(event,))
 
 
 def get_contract(unit: Unit, tenant_id: TenantId, claim_type: str) -> ReleasedContract:

@@ -4,19 +4,13 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from assay.facts.truth import record_entry, resemblance_id
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.truth import TruthFlowError
 from assay.flows.identity.authenticate import confirm
 from assay.flows.request import Document, Done, Request
 from assay.flows.tools import Tools
-from assay.flows.truth.truth_entry import (
-    MOST_RESEMBLANCES,
-    add_bronze,
-    draft_bronze,
-    fingerprint_id,
-    resemblance_ids,
-    stand_under,
-)
+from assay.flows.truth.truth_entry import MOST_RESEMBLANCES, find_fingerprints, fingerprint_id
 from assay.identity.caller import Caller
 from assay.kernel.canonical import Profile, canonicalize
 from assay.kernel.ids import TenantId
@@ -59,43 +53,53 @@ def attach_fingerprint(tools: Tools, caller: Caller, request: AttachFingerprint)
 
     def work(unit: Unit) -> Attached:
         by = confirm(unit, caller).principal.id
-        record_id, known = _find_place(unit, tenant_id, fingerprint)
+        record_id = _name(fingerprint, hash_)
+        known = _find_known(unit, tenant_id, fingerprint, hash_, observed.truthkey)
         if known is not None:
-            _require_same(known, hash_)
-            stand_under(unit, tenant_id, known, observed.truthkey)
             number = known.sequence_number
             return Attached(fingerprint_id=record_id, truthkey=observed.truthkey, sequence_number=number, is_new=False)
-        bronze = draft_bronze(
+        entry = record_entry(
             tenant_id,
             RecordKind.FINGERPRINT,
             canonicalize(fingerprint.canonical(), Profile.KAORI),
             truthkeys=[observed.truthkey],
             record_id=record_id,
             record_hash=hash_,
-            by=by,
-            occurred_at=at,
             submitted_by=by,
             at=at,
         )
-        number = add_bronze(unit, bronze).sequence_number
+        number = unit.record(entry).sequence_number
         return Attached(fingerprint_id=record_id, truthkey=observed.truthkey, sequence_number=number, is_new=True)
 
     done = tools.database.write(work)
     return Done(value=done, is_new=done.is_new)
 
 
-def _find_place(unit: Unit, tenant_id: TenantId, given: Fingerprint | Resemblance) -> tuple[str, TruthRecord | None]:
-    """The id, and what is recorded there: a fingerprint has one, a resemblance the first that is its pair's or free."""
+def _name(given: Fingerprint | Resemblance, hash_: str) -> str:
     if isinstance(given, Fingerprint):
-        record_id = fingerprint_id(given.sha256, given.method)
-        return record_id, unit.truth.find_record(tenant_id, RecordKind.FINGERPRINT, record_id)
-    for record_id in resemblance_ids(given.sha256):
-        known = unit.truth.find_record(tenant_id, RecordKind.FINGERPRINT, record_id)
-        if known is None or _is_of_pair(known, given):
-            return record_id, known
-    raise TruthFlowError.record_conflict(
-        f"expected at most {MOST_RESEMBLANCES} resemblances of {given.sha256} by the lower hash, got another"
-    )
+        return fingerprint_id(given.sha256, given.method)
+    return resemblance_id(given.sha256, hash_)
+
+
+def _find_known(
+    unit: Unit, tenant_id: TenantId, given: Fingerprint | Resemblance, hash_: str, truthkey: str
+) -> TruthRecord | None:
+    """The record of this fingerprint if it counts under the key; another of the same method and piece is refused."""
+    recorded = find_fingerprints(unit, tenant_id, [given.sha256])
+    if isinstance(given, Fingerprint):
+        name = fingerprint_id(given.sha256, given.method)
+        alike = [one for one in recorded if one.record_id == name]
+    else:
+        pairs = [one for one in recorded if one.record_id.startswith(resemblance_id(given.sha256))]
+        alike = [one for one in pairs if _is_of_pair(one, given)]
+        if not alike and len({one.record_hash for one in pairs}) >= MOST_RESEMBLANCES:
+            raise TruthFlowError.record_conflict(
+                f"expected at most {MOST_RESEMBLANCES} resemblances of {given.sha256} by the lower hash, got another"
+            )
+    for known in alike:
+        _require_same(known, hash_)
+    last = unit.truth.last_record(tenant_id, truthkey) if alike else 0
+    return next((one for one in alike if one.truthkey == truthkey or one.sequence_number <= last), None)
 
 
 def _is_of_pair(known: TruthRecord, given: Resemblance) -> bool:

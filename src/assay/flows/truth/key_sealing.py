@@ -55,7 +55,7 @@ class SealedState(Struct):
 
     @classmethod
     def read(cls, text: str) -> "SealedState":
-        """From the text of a state that was vouched for."""
+        """From the text of a stored state."""
         return _STATE.decode(text)
 
 

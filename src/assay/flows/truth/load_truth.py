@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from msgspec import Struct
 from msgspec.json import Decoder
 
+from assay.facts.truth import SnapshotBasis
 from assay.flows.errors.truth import CompileTimeError, TruthFlowError
 from assay.flows.tools import Tools
 from assay.flows.trust.fold_shelf import Folded
-from assay.flows.trust.take_snapshot import SnapshotBasis, take_snapshot
+from assay.flows.trust.take_snapshot import take_snapshot
 from assay.flows.truth.compile_job import CompileJob, StoredText
 from assay.flows.truth.contracts import find_contracts_of, get_contract, read_contract
 from assay.flows.truth.key_sealing import UNSEALED, KeyRecords, SealedState, Sealing, find_probes, find_sealing
-from assay.flows.truth.vote_entry import vouch_votes
-from assay.flows.truth.vouch_rows import vouch_rows, vouch_states
+from assay.flows.truth.truth_entry import key_records
+from assay.flows.truth.vote_entry import verify_votes
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, render_instant
 from assay.ports.database import Unit
@@ -71,6 +72,12 @@ class LoadedKey:
         return 1 if self.last is None else self.last.version + 1
 
     @property
+    def newest_record(self) -> int:
+        """The entry of the newest record under the key itself."""
+        own = (one.sequence_number for one in self.records if one.truthkey == self.truthkey)
+        return max(own, default=0)
+
+    @property
     def has_new_records(self) -> bool:
         return self.last is None or self.through > self.last.through
 
@@ -80,10 +87,12 @@ def load_truth(
 ) -> LoadedKey:
     """Read all that a compilation of this key needs. With `folded`, many keys see one and the same trust."""
     last = unit.truth.find_state(tenant_id, truthkey)
-    vouch_states(unit, tools.vouched, tenant_id, () if last is None else (last,))
     _require_time(last, asked.at)
-    records = tuple(unit.truth.records(tenant_id, truthkey))
-    through = unit.truth.last_record(tenant_id, truthkey)
+    before = 0 if last is None else last.through
+    records = key_records(unit, tenant_id, truthkey, through=before)
+    # What a state contained stays in the next one, also where 0.1.0 counted a fingerprint of another key as the newest.
+    through = max((record.sequence_number for record in records), default=0)
+    through = max(through, before)
     trust_through = _trust_through(unit, tenant_id, through, asked)
     if folded is not None and trust_through != asked.trust_through:
         folded = None  # a record came since that fold, and a new record means new trust
@@ -115,8 +124,7 @@ def load_truth(
             probes=_probes(read_released(tools, contract), truthkey, records, sealing, asked.at),
         )
         frozen = unit.truth.find_snapshot(tenant_id, snapshot.snapshot_hash)
-    vouch_votes(unit, tools, tenant_id, records)
-    vouch_rows(unit, tools.vouched, tenant_id, records, contract, frozen)
+    verify_votes(unit, tools, tenant_id, records)
     # The hash covers the trusts alone, so an equal one that is frozen already is taken as it was frozen.
     snapshot = snapshot if frozen is None else parse_snapshot(frozen.text)
     return LoadedKey(
@@ -250,7 +258,7 @@ def choose_contract(
 
     Once a state says something, it is that state's version, until an operator asks for another.
     """
-    in_force = asked or _in_force(unit, tools, tenant_id, truthkey)
+    in_force = asked or _in_force(unit, tenant_id, truthkey)
     if in_force is not None:
         return get_contract(unit, tenant_id, in_force)
     key = parse_truth_key(truthkey)
@@ -268,15 +276,12 @@ def choose_contract(
     return (named or known)[0]
 
 
-def _in_force(unit: Unit, tools: Tools, tenant_id: TenantId, truthkey: str) -> str | None:
-    """The claim type of the last state that says something, as the ledger has it; one that was made without
-    observations binds nobody.
-    """
+def _in_force(unit: Unit, tenant_id: TenantId, truthkey: str) -> str | None:
+    """The claim type of the last state that says something; one that was made without observations binds nobody."""
     last = unit.truth.find_state(tenant_id, truthkey)
     if last is None:
         return None
     known = (last,) if last.status != TruthStatus.UNVERIFIED else unit.truth.history(tenant_id, truthkey)
-    vouch_states(unit, tools.vouched, tenant_id, known)
     said = (one for one in reversed(known) if one.status != TruthStatus.UNVERIFIED)
     return next((one.claim_type for one in said), None)
 

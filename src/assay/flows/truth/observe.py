@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, to_builtins
 from msgspec.structs import replace
 
+from assay.facts.truth import record_entry
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.truth import TruthFlowError
 from assay.flows.identity.authenticate import confirm
@@ -33,8 +34,7 @@ from assay.flows.trust.fold_trust import borrow_trust
 from assay.flows.trust.take_snapshot import snapshot_of
 from assay.flows.truth.contracts import get_contract, read_contract
 from assay.flows.truth.key_sealing import KeyRecords, SealedState, find_sealing
-from assay.flows.truth.truth_entry import Bronze, add_bronze, draft_bronze, known_fingerprints, stand_under
-from assay.flows.truth.vouch_rows import is_same_text
+from assay.flows.truth.truth_entry import key_records
 from assay.identity.authorise import has_role
 from assay.identity.caller import Caller
 from assay.identity.principal import BuiltInRole, Principal
@@ -42,12 +42,12 @@ from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.json_text import parse_json
+from assay.kernel.ledger import Draft
 from assay.ports.database import Unit
 from assay.ports.truth_store import RecordKind, TruthRecord
 from assay.trust.signal import ObservationSubmitted, SignalKind, TrustSignal
 from assay.truth.address import address_observation
 from assay.truth.contract import Contract
-from assay.truth.evidence import evidence_identities
 from assay.truth.form import verify_payload
 from assay.truth.key import render_truth_key
 from assay.truth.limits import parse_arriving
@@ -120,7 +120,8 @@ class Arriving(Struct, frozen=True, kw_only=True):
     observation: Observation
     observation_hash: str
     truthkey: str
-    bronze: Bronze
+    text: bytes
+    entry: Draft
 
 
 def observe(tools: Tools, caller: Caller, request: ObserveRequest) -> Done[Observed]:
@@ -225,20 +226,19 @@ def prepare_observation(
     verify_payload(contract, observation.payload)
     truthkey = render_truth_key(address_observation(contract, observation, domain_systems=domain_systems))
     hash_ = observation_hash(observation)
-    bronze = draft_bronze(
+    text = render_observation(observation)
+    entry = record_entry(
         principal.tenant_id,
         RecordKind.OBSERVATION,
-        render_observation(observation),
+        text,
         truthkeys=[truthkey],
         record_id=observation.observation_id,
         record_hash=hash_,
-        by=observation.reporter_id,
-        occurred_at=observation.reported_at,
         submitted_by=principal.id,
         signal=_signal(principal, observation, hash_, truthkey, at),
         at=at,
     )
-    return Arriving(observation=observation, observation_hash=hash_, truthkey=truthkey, bronze=bronze)
+    return Arriving(observation=observation, observation_hash=hash_, truthkey=truthkey, text=text, entry=entry)
 
 
 def _require_reporter(principal: Principal, observation: Observation) -> None:
@@ -265,14 +265,12 @@ def _signal(principal: Principal, observation: Observation, hash_: str, truthkey
 
 
 def record_observation(unit: Unit, tenant_id: TenantId, arriving: Arriving) -> Observed:
-    """In a unit of work; fingerprints that are known of its evidence now speak under its key too."""
+    """Record an observation in a unit of work, once."""
     known = _find_known(unit, tenant_id, arriving)
     if known is not None:
         return _again(known, arriving)
     _require_room(unit, tenant_id, arriving)
-    receipt = add_bronze(unit, arriving.bronze)
-    _bring_fingerprints(unit, tenant_id, arriving)
-    return _observed(arriving, receipt.sequence_number, is_new=True)
+    return _observed(arriving, unit.record(arriving.entry).sequence_number, is_new=True)
 
 
 def _find_known(unit: Unit, tenant_id: TenantId, arriving: Arriving) -> TruthRecord | None:
@@ -299,7 +297,7 @@ def _again(known: TruthRecord, arriving: Arriving) -> Observed:
         raise TruthFlowError.record_conflict(
             f"`{known.record_id}` was recorded with the hash {known.record_hash}, got {arriving.observation_hash}"
         )
-    if not is_same_text(known.text.encode(), arriving.bronze.rows[0].text):
+    if known.text.encode() != arriving.text:
         # The hash leaves out media types and times of capture, which a contract may go by.
         raise TruthFlowError.record_conflict(
             f"`{known.record_id}` was recorded with another media type or time of capture"
@@ -315,15 +313,6 @@ def _observed(arriving: Arriving, sequence_number: int, *, is_new: bool) -> Obse
         sequence_number=sequence_number,
         is_new=is_new,
     )
-
-
-def _bring_fingerprints(unit: Unit, tenant_id: TenantId, arriving: Arriving) -> None:
-    """A fingerprint stands under each key whose observations carry its evidence, by the one entry it has."""
-    for sha256 in evidence_identities(arriving.observation.evidence_refs):
-        for known in known_fingerprints(
-            sha256, lambda name: unit.truth.find_record(tenant_id, RecordKind.FINGERPRINT, name)
-        ):
-            stand_under(unit, tenant_id, known, arriving.truthkey)
 
 
 def _observe_batch(tools: Tools, caller: Caller, batch: list[tuple[int, bytes]]) -> list[BulkLine]:
@@ -412,7 +401,7 @@ def _find_unheard(unit: Unit, tools: Tools, caller: Caller, contract: Contract, 
     if trusted_weight(contract.consensus_model, trust) <= 0:
         got = "an agent that nobody admitted" if trust is None else f"{trust.trust_score:f}, {trust.standing}"
         return f"theta_min: expected a reporter whose trust reaches the policy's least, got {got}"
-    records = tuple(unit.truth.records(tenant_id, arriving.truthkey))
+    records = key_records(unit, tenant_id, arriving.truthkey)
     last = unit.truth.find_state(tenant_id, arriving.truthkey)
     known = None if last is None else SealedState.read(last.text)
     sealing = find_sealing(contract, arriving.truthkey, known, KeyRecords.of(records), caller.at)

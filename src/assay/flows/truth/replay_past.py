@@ -11,21 +11,20 @@ from typing import Protocol
 from msgspec import convert
 from msgspec.structs import replace
 
+from assay.facts.truth import BronzeBody, ContractReleased, SnapshotBody, StateBody
 from assay.flows.truth.compile_job import StoredText
-from assay.flows.truth.contracts import ContractReleased, read_contract
+from assay.flows.truth.contracts import read_contract
 from assay.flows.truth.key_sealing import KeyRecords, SealedState, Sealing, find_probes, find_sealing
 from assay.flows.truth.state_entry import (
     GetEntry,
     ReplayCode,
     ReplayProblem,
-    SnapshotBody,
-    StateBody,
     Told,
     read_body,
     read_bronze,
     read_state,
 )
-from assay.flows.truth.truth_entry import BronzeBody, KeyEntries
+from assay.flows.truth.truth_entry import KeyEntries
 from assay.flows.truth.validation_ticket import TRUTH_SERVICE
 from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.errors import Error

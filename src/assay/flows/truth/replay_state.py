@@ -11,23 +11,21 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.facts.trust import json_of
+from assay.facts.truth import BronzeBody, ContractReleased, SnapshotBody, StateBody, security_of
 from assay.flows.truth.compile_job import CompileJob, StoredText, compile_job
-from assay.flows.truth.contracts import ContractReleased
 from assay.flows.truth.replay_past import WholeLedger, past_problems, read_past, trust_problems
 from assay.flows.truth.state_entry import (
     GetEntry,
     ReplayCode,
     ReplayProblem,
-    SnapshotBody,
-    StateBody,
     Told,
     read_body,
     read_bronze,
     read_state,
-    security_of,
 )
 from assay.flows.truth.state_signal import count_ballots, emitted_signal
-from assay.flows.truth.truth_entry import BronzeBody, KeyEntries, json_of
+from assay.flows.truth.truth_entry import KeyEntries
 from assay.flows.truth.truth_key import window_message
 from assay.flows.truth.vote_entry import verify_vote
 from assay.kernel.canonical import Profile, canonical_json

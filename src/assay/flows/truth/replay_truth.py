@@ -1,6 +1,6 @@
-"""Replay a state of this node: from its ledger, and then whether the tables beside the ledger say the same.
+"""Replay a state of this node: from its ledger, and then whether the tables beside the ledger have its inputs.
 
-state hash or version -> its entry -> `replay_state` -> nothing left out -> rows against entries
+state hash or version -> its entry -> `replay_state` -> nothing left out -> the rows of its inputs are there
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,15 +15,12 @@ from assay.flows.ledger.own_keys import own_key_ring_in
 from assay.flows.tools import Tools
 from assay.flows.trust.ledger_signals import LedgerSignals, folded_again, policy_at
 from assay.flows.truth.replay_state import ReplayFinding, replay_state, trust_reach
-from assay.flows.truth.state_entry import GetEntry, ReplayCode, ReplayProblem, StateBody, read_state
-from assay.flows.truth.truth_entry import KeyEntries, read_key_entries
-from assay.flows.truth.vouch_rows import find_contract_fault, find_snapshot_fault, find_state_fault
+from assay.flows.truth.state_entry import GetEntry, ReplayCode, ReplayProblem, read_state
+from assay.flows.truth.truth_entry import KeyEntries, key_records, read_key_entries
 from assay.kernel.bundle import Bundle, EntryHead, parse_entry_head
-from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
-from assay.kernel.json_text import parse_json
 from assay.kernel.key import Endorsement, KeyRing, Retirement, TrustAnchors, trusted_keys
 from assay.kernel.ledger import EntryKind
 from assay.ports.damage import DamagedRecordError
@@ -108,52 +105,32 @@ class _NodeLedger:
 def _row_problems(
     unit: Unit, tenant_id: TenantId, silver: SilverState, get_entry: GetEntry
 ) -> tuple[ReplayProblem, ...]:
-    """The tables are only an index of the ledger: where one says something else, the ledger is right."""
+    """The tables are only an index of the ledger: where a row is missing or another, the ledger is right."""
     problems: list[ReplayProblem] = []
     try:
-        problems.extend(_differences(unit, tenant_id, silver, get_entry))
+        problems.extend(_missing(unit, tenant_id, silver, get_entry))
     except DamagedRecordError as error:
-        problems.append(ReplayProblem(code=error.code, message=str(error)))
+        problems.append(ReplayProblem(code=ReplayCode.ROW_DIFFERS, message=str(error)))
     return tuple(problems)
 
 
-def _differences(unit: Unit, tenant_id: TenantId, silver: SilverState, get_entry: GetEntry) -> Iterator[ReplayProblem]:
+def _missing(unit: Unit, tenant_id: TenantId, silver: SilverState, get_entry: GetEntry) -> Iterator[ReplayProblem]:
     state, body = read_state(get_entry, silver.sequence_number)
-    if find_state_fault(silver, get_entry(silver.sequence_number)) is not None:
-        yield _differs("truth_state", silver.sequence_number)
     contract = unit.truth.find_contract(tenant_id, state.claim_type)
-    if contract is None or find_contract_fault(contract, get_entry(body.inputs.contract)) is not None:
+    if contract is None or contract.sequence_number != body.inputs.contract:
         yield _differs("truth_contract", body.inputs.contract)
     snapshot = unit.truth.find_snapshot(tenant_id, state.compile_inputs.trust_snapshot_hash)
-    if snapshot is None or find_snapshot_fault(snapshot, get_entry(body.inputs.snapshot)) is not None:
+    if snapshot is None or snapshot.sequence_number != body.inputs.snapshot:
         yield _differs("trust_snapshot", body.inputs.snapshot)
-    yield from _record_problems(unit, tenant_id, silver, body, get_entry)
-
-
-def _record_problems(
-    unit: Unit, tenant_id: TenantId, silver: SilverState, body: StateBody, get_entry: GetEntry
-) -> Iterator[ReplayProblem]:
-    rows = {row.sequence_number: row for row in unit.truth.records(tenant_id, silver.truthkey)}
-    for number in body.inputs.records:
-        row = rows.get(number)
-        if row is None or row.text != _text(_member(get_entry, number, "record")):
-            yield _differs("truth_record", number)
+    records = key_records(unit, tenant_id, silver.truthkey, through=body.through)
+    for number in sorted(set(body.inputs.records) - {record.sequence_number for record in records}):
+        yield _differs("truth_record", number)
 
 
 def _differs(table: str, number: int) -> ReplayProblem:
     return ReplayProblem(
         code=ReplayCode.ROW_DIFFERS, message=f"expected the row of entry {number} in `{table}` as the ledger has it"
     )
-
-
-def _member(get_entry: GetEntry, number: int, name: str) -> object:
-    entry = parse_json(get_entry(number) or b"{}")
-    body = entry.get("body") if isinstance(entry, dict) else None
-    return body.get(name) if isinstance(body, dict) else None
-
-
-def _text(value: object) -> str:
-    return canonical_json(value, Profile.KAORI)
 
 
 _KEY_FACTS = (EntryKind.KEY_ADDED, EntryKind.KEY_RETIRED)

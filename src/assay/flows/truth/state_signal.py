@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TypeGuard
 
-from assay.flows.truth.state_entry import security_of
+from assay.facts.truth import security_of
 from assay.flows.truth.validation_ticket import TRUTH_SERVICE
 from assay.kernel.canonical import Profile, canonical_json
 from assay.trust.signal import Outcome, OutcomeRole, SignalKind, TrustSignal, TruthstateEmitted

@@ -34,8 +34,7 @@ from assay.flows.truth.contracts import get_contract, read_contract
 from assay.flows.truth.replay_state import signature_problems
 from assay.flows.truth.replay_truth import find_silver, ledger_entries, replay_truth
 from assay.flows.truth.state_entry import GetEntry, ReplayCode, ReplayProblem, read_bronze, read_state, state_value
-from assay.flows.truth.vote_entry import voter_entry_of
-from assay.flows.truth.vouch_rows import AlteredRowError, vouch_states
+from assay.flows.truth.vote_entry import UnsignedRecordError, voter_entry_of
 from assay.identity.caller import Caller
 from assay.kernel.bundle import Attachment, Bundle, render_bundle
 from assay.kernel.digest import digest_of
@@ -323,7 +322,7 @@ def show_truth(
         silver = unit.truth.find_state(tenant_id, truthkey, known_at=known_at)
         if silver is None:
             raise NotFoundError(f"tenant `{tenant_id}` knows nothing of `{truthkey[:200]}`")
-        vouch_gold(unit, tools, tenant_id, [silver])
+        verify_gold(unit, tools, tenant_id, [silver])
         return shown_state(unit, tools, tenant_id, silver, at=at if known_at is None else known_at)
 
     return tools.database.read(work)
@@ -334,7 +333,7 @@ def show_history(tools: Tools, tenant_id: TenantId, truthkey: str, *, at: Instan
 
     def work(unit: Unit) -> tuple[ShownTruth, ...]:
         history = unit.truth.history(tenant_id, truthkey)
-        vouch_gold(unit, tools, tenant_id, history)
+        verify_gold(unit, tools, tenant_id, history)
         return tuple(shown_state(unit, tools, tenant_id, silver, at=at) for silver in history)
 
     return tools.database.read(work)
@@ -353,13 +352,13 @@ def gold_of(
 ) -> Iterator[ShownTruth]:
     """The latest of each key, sorted by key; streamed. Only keys after one, and states of these statuses, if asked.
 
-    Each is vouched for before it is given out, many at a time.
+    The signature of each is verified before it is given out.
     """
     moment = at if known_at is None else known_at
     gold = unit.truth.gold(tenant_id, claim_type=claim_type, known_at=known_at, after=after)
     chosen = (one for one in gold if statuses is None or one.status in statuses)
     while part := list(islice(chosen, _PART)):
-        vouch_gold(unit, tools, tenant_id, part)
+        verify_gold(unit, tools, tenant_id, part)
         for silver in part:
             yield shown_state(unit, tools, tenant_id, silver, at=moment)
 
@@ -508,8 +507,8 @@ class _Signed(Struct, frozen=True, kw_only=True):
     row: SilverState
 
 
-def vouch_gold(unit: Unit, tools: Tools, tenant_id: TenantId, states: Iterable[SilverState]) -> None:
-    """Raise `truth.row_differs` for the first that is not as it was signed; each is looked at once in a process.
+def verify_gold(unit: Unit, tools: Tools, tenant_id: TenantId, states: Iterable[SilverState]) -> None:
+    """Raise `truth.not_as_signed` for the first that is not as it was signed; each is verified once in a process.
 
     A signature that only the holder of a secret can check is left to its holder.
     """
@@ -517,13 +516,12 @@ def vouch_gold(unit: Unit, tools: Tools, tenant_id: TenantId, states: Iterable[S
     unseen = [one for one in tools.vouched.unseen(tenant_id, given) if isinstance(one, _Signed)]
     if not unseen:
         return
-    vouch_states(unit, tools.vouched, tenant_id, [one.row for one in unseen])
     ring = own_key_ring_in(unit, tools.founder)
     for one in unseen:
         problems = signature_problems(parse_truth_state(one.row.text), ring, tools.truth_signer)
         wrong = [problem for problem in problems if problem.code != ReplayCode.NOT_CHECKED]
         if wrong:
-            raise AlteredRowError(
+            raise UnsignedRecordError(
                 f"expected the state of entry {one.row.sequence_number} as it was signed: {wrong[0].message}"
             )
     tools.vouched.add(tenant_id, unseen)

@@ -1,204 +1,66 @@
-"""How truth is written down: an entry that holds the whole record, and rows beside it that make it quick to find.
-
-record -> entry of its kind (with the trust signal it is) -> rows that carry the entry's number, in one commit
-"""
+"""What speaks at a truth key: the records under it, the fingerprints of its evidence, and the entries that say so."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
-from msgspec import Raw, Struct
-from msgspec.structs import replace
+import msgspec
+from msgspec import Struct
 
-from assay.kernel.canonical import canonicalize
-from assay.kernel.errors import StoreError
-from assay.kernel.ids import KeyId, TenantId
-from assay.kernel.instant import Instant
+from assay.facts.truth import ENTRY_KINDS, resemblance_id
+from assay.kernel.ids import TenantId
 from assay.kernel.json_text import parse_json
-from assay.kernel.key import SigningMethod
-from assay.kernel.ledger import Draft, EntryKind, Event, Receipt, draft_entry
+from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
-from assay.ports.trust_store import LoggedSignal
 from assay.ports.truth_store import RecordKind, TruthRecord
-from assay.review.answer import Answer
-from assay.trust.signal import TrustSignal, render_signal
 from assay.truth.contract import SimilarityMethod
-from assay.truth.evidence import EMBEDDING
 
-T = TypeVar("T")
 # Of one piece of evidence: each is one more look at every observation that carries it.
 MOST_RESEMBLANCES = 64
 
-ENTRY_KINDS: Mapping[RecordKind, EntryKind] = MappingProxyType(
-    {
-        RecordKind.OBSERVATION: EntryKind.OBSERVATION_RECORDED,
-        RecordKind.VOTE: EntryKind.VOTE_CAST,
-        RecordKind.AI_SCORE: EntryKind.AI_SCORE_RECORDED,
-        RecordKind.FINGERPRINT: EntryKind.FINGERPRINT_RECORDED,
-        RecordKind.WINDOW_EVENT: EntryKind.WINDOW_CHANGED,
+
+class _Ref(Struct):
+    sha256: str
+
+
+class _Said(Struct):
+    """The member of an observation's text that fingerprints are found by."""
+
+    evidence_refs: tuple[_Ref, ...] = ()
+
+
+_SAID = msgspec.json.Decoder(_Said)
+
+
+def key_records(unit: Unit, tenant_id: TenantId, truthkey: str, *, through: int = 0) -> tuple[TruthRecord, ...]:
+    """Return what a compilation of a key reads: its records, and the fingerprints of its evidence under other keys.
+
+    Fingerprints count that were recorded up to the key's newest record, or to the entry `through` if that is later.
+    """
+    records = tuple(unit.truth.records(tenant_id, truthkey))
+    if unit.ledger.find_latest(tenant_id, EntryKind.FINGERPRINT_RECORDED) is None:
+        return records
+    last = max((record.sequence_number for record in records), default=0)
+    said = (_SAID.decode(record.text) for record in records if record.kind is RecordKind.OBSERVATION)
+    evidence = {ref.sha256 for one in said for ref in one.evidence_refs}
+    known = {record.sequence_number for record in records if record.kind is RecordKind.FINGERPRINT}
+    brought = {
+        record.sequence_number: record
+        for record in find_fingerprints(unit, tenant_id, evidence)
+        if record.sequence_number <= max(last, through) and record.sequence_number not in known
     }
-)
+    return (*records, *brought.values())
 
 
-class EventSignature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A signature by the node's truth key over the canonical bytes of the record, under its own domain."""
-
-    key_id: KeyId
-    method: SigningMethod
-    signature: str
-
-
-class VoteAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What makes a vote its voter's own: the signed answer, and the very text that its `seen_hash` is the hash of.
-
-    `voter_entry` is the entry that says who the voter was then, and with which key that person signs.
-    """
-
-    answer: Answer
-    shown: str
-    voter_entry: int
-
-
-class BronzeBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of an entry that records what a compilation reads: enough to compile again from the ledger alone.
-
-    `receipt_time` is when it reached us (Kaori 4.3), `submitted_by` the authenticated principal who did, `signal`
-    the trust signal that this is, where it is one. A window event carries a `signature`, a vote its `answer`.
-    """
-
-    truthkeys: tuple[str, ...]
-    record: dict[str, Any]
-    record_hash: str
-    receipt_time: Instant
-    submitted_by: str
-    signal: dict[str, Any] | None = None
-    ticket_id: str | None = None
-    signature: EventSignature | None = None
-    answer: VoteAnswer | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bronze:
-    """A record on its way: the entry, and rows that get the entry's number when it has one."""
-
-    draft: Draft
-    rows: tuple[TruthRecord, ...]
-    signal: LoggedSignal | None
-
-
-def draft_bronze(
-    tenant_id: TenantId,
-    kind: RecordKind,
-    text: bytes,
-    *,
-    truthkeys: Iterable[str],
-    record_id: str,
-    record_hash: str,
-    by: str,
-    occurred_at: Instant,
-    submitted_by: str,
-    at: Instant,
-    signal: TrustSignal | None = None,
-    ticket_id: str | None = None,
-    signature: EventSignature | None = None,
-    answer: VoteAnswer | None = None,
-) -> Bronze:
-    """Everything that costs time, done before the writer's turn."""
-    keys = tuple(sorted(truthkeys))
-    body = BronzeBody(
-        truthkeys=keys,
-        record=json_of(text),
-        record_hash=record_hash,
-        receipt_time=at,
-        submitted_by=submitted_by,
-        signal=None if signal is None else json_of(render_signal(signal)),
-        ticket_id=ticket_id,
-        signature=signature,
-        answer=answer,
-    )
-    news = {"truthkeys": keys, "kind": kind.value, "record_id": record_id, "record_hash": record_hash}
-    entry_kind = ENTRY_KINDS[kind]
-    rows = tuple(
-        TruthRecord(
-            kind=kind,
-            truthkey=key,
-            record_id=record_id,
-            record_hash=record_hash,
-            by=by,
-            occurred_at=occurred_at,
-            received_at=at,
-            text=text.decode(),
-            sequence_number=0,
-        )
-        for key in keys
-    )
-    draft = draft_entry(tenant_id, entry_kind, body, at=at, events=(news_of(entry_kind, record_id, news),))
-    return Bronze(draft=draft, rows=rows, signal=None if signal is None else logged_signal(signal))
-
-
-def add_bronze(unit: Unit, bronze: Bronze) -> Receipt:
-    tenant_id = bronze.draft.tenant_id
-    receipt = unit.record(bronze.draft)
-    for row in bronze.rows:
-        unit.truth.add_record(tenant_id, replace(row, sequence_number=receipt.sequence_number))
-    if bronze.signal is not None:
-        unit.trust.add_signal(tenant_id, replace(bronze.signal, sequence_number=receipt.sequence_number))
-    return receipt
+def find_fingerprints(unit: Unit, tenant_id: TenantId, evidence: Iterable[str]) -> tuple[TruthRecord, ...]:
+    """Return the fingerprints and resemblances of these pieces of evidence, under any key, in the order of entries."""
+    pieces = sorted(evidence)
+    names = [fingerprint_id(sha256, method) for sha256 in pieces for method in SimilarityMethod]
+    return unit.truth.fingerprints(tenant_id, names, map(resemblance_id, pieces))
 
 
 def fingerprint_id(sha256: str, method: SimilarityMethod) -> str:
     return f"{method.value}.{sha256}"
-
-
-def resemblance_ids(sha256: str) -> Iterator[str]:
-    """The places for what a piece of evidence resembles, in the order in which they are taken; there are so many."""
-    return (f"{EMBEDDING}_{place}.{sha256}" for place in range(MOST_RESEMBLANCES))
-
-
-def known_fingerprints(sha256: str, find: Callable[[str], T | None]) -> Iterator[T]:
-    """Whatever `find` has under the ids that fingerprints and resemblances of this evidence may have."""
-    for method in SimilarityMethod:
-        found = find(fingerprint_id(sha256, method))
-        if found is not None:
-            yield found
-    for place in resemblance_ids(sha256):
-        found = find(place)
-        if found is None:
-            return
-        yield found
-
-
-def stand_under(unit: Unit, tenant_id: TenantId, known: TruthRecord, truthkey: str) -> None:
-    """A record that has its entry stands under one more key; where it stands already, nothing changes."""
-    try:
-        unit.truth.add_record(tenant_id, replace(known, truthkey=truthkey))
-    except StoreError as error:
-        if error.code != "store.conflict":
-            raise
-
-
-def logged_signal(signal: TrustSignal, *, sequence_number: int = 0) -> LoggedSignal:
-    return LoggedSignal(
-        sequence_number=sequence_number,
-        signal_id=signal.signal_id,
-        kind=signal.kind.value,
-        agent_id=signal.agent_id,
-        occurred_at=signal.occurred_at,
-        text=render_signal(signal).decode(),
-    )
-
-
-def news_of(kind: EntryKind, subject: str, news: Mapping[str, object]) -> Event:
-    """What subscribers are told; who wants more reads the entry."""
-    return Event(type=kind.value, subject=subject, body=Raw(canonicalize(news)))
-
-
-def json_of(text: bytes | str) -> dict[str, Any]:
-    """A record's canonical text as the value that an entry holds; both profiles write the same value."""
-    value: Any = parse_json(text)
-    return dict(value)
 
 
 BRONZE_KINDS = frozenset(ENTRY_KINDS.values())
@@ -261,7 +123,7 @@ class KeyEntries:
         for observed, evidence in self._evidence.get(truthkey, ()):
             if observed > through:
                 continue
-            # Known before the observation came: it stood under the key at once. Known later: when somebody attached it.
+            # Known before the observation came: it counted at once. Known later: from the key's next record on.
             known = {number for sha256 in evidence for number in self._fingerprints.get(sha256, ())}
             must |= {number for number in known if number < observed}
             may |= {number for number in known if number <= through}

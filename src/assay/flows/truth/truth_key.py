@@ -1,13 +1,14 @@
 """The key that truth states are signed with: put on record before its first use, and asked for by all who sign."""
 
+from assay.facts.truth import EventSignature, record_entry
 from assay.flows.errors.truth import TruthFlowError
 from assay.flows.ledger.found_node import endorse, record_key
 from assay.flows.ledger.own_keys import has_key_for, own_key_ring_in
 from assay.flows.tools import Tools
-from assay.flows.truth.truth_entry import Bronze, EventSignature, draft_bronze
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.key import KeyPurpose
+from assay.kernel.ledger import Draft
 from assay.kernel.signature import SignedKind, signing_message
 from assay.ports.database import Unit
 from assay.ports.signer import Signer
@@ -49,18 +50,16 @@ def window_message(event: WindowEvent) -> bytes:
     return signing_message(SignedKind.WINDOW, render_window_event(event))
 
 
-def window_bronze(tools: Tools, tenant_id: TenantId, event: WindowEvent, *, submitted_by: str, at: Instant) -> Bronze:
+def window_entry(tools: Tools, tenant_id: TenantId, event: WindowEvent, *, submitted_by: str, at: Instant) -> Draft:
     signer, hash_ = get_truth_signer(tools), window_event_hash(event)
     signature = signer.sign(window_message(event)).hex()
-    return draft_bronze(
+    return record_entry(
         tenant_id,
         RecordKind.WINDOW_EVENT,
         render_window_event(event),
         truthkeys=[event.truthkey],
         record_id=event.event_id,
         record_hash=hash_,
-        by=event.by,
-        occurred_at=event.occurred_at,
         submitted_by=submitted_by,
         signal=_signal(event, hash_, at),
         signature=EventSignature(key_id=signer.key_id, method=signer.method, signature=signature),

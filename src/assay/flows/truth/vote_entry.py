@@ -8,13 +8,12 @@ from hashlib import sha256
 
 from msgspec import Struct, ValidationError, convert
 
+from assay.facts.truth import BronzeBody, VoteAnswer, record_entry
 from assay.flows.errors.truth import TruthFlowError
 from assay.flows.ledger.own_keys import own_key_ring_in
 from assay.flows.tools import Tools
 from assay.flows.truth.state_entry import GetEntry, read_bronze
-from assay.flows.truth.truth_entry import BronzeBody, VoteAnswer, add_bronze, draft_bronze
 from assay.flows.truth.validation_ticket import claim_hash_in, truthkey_in
-from assay.flows.truth.vouch_rows import AlteredRowError
 from assay.identity.principal import BuiltInRole, PrincipalKind
 from assay.kernel.bundle import parse_entry_head
 from assay.kernel.digest import digest_of
@@ -25,6 +24,7 @@ from assay.kernel.json_text import parse_json
 from assay.kernel.key import KeyPurpose, KeyRing, key_id_of
 from assay.kernel.ledger import EntryKind
 from assay.kernel.signature import parse_signature_hex, verify_ed25519
+from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.truth_store import RecordKind, TruthRecord
 from assay.review.answer import Answer, SignedWith, answer_message
@@ -65,22 +65,20 @@ def record_vote(unit: Unit, ticket: Ticket, answer: Answer, at: Instant) -> None
     hash_ = vote_hash(vote)
     # Whoever could answer has a record, and the last one is in force.
     voter_entry = unit.identity.recorded_in(answer.tenant_id, answer.by)[-1]
-    bronze = draft_bronze(
+    entry = record_entry(
         ticket.tenant_id,
         RecordKind.VOTE,
         render_vote(vote),
         truthkeys=[vote.truthkey],
         record_id=vote.vote_id,
         record_hash=hash_,
-        by=vote.voter_id,
-        occurred_at=vote.cast_at,
         submitted_by=answer.by,
         signal=_signal(vote, hash_, at),
         ticket_id=ticket.id,
         answer=VoteAnswer(answer=answer, shown=ticket.shown, voter_entry=voter_entry),
         at=at,
     )
-    add_bronze(unit, bronze)
+    unit.record(entry)
 
 
 def _body_of(answer: Answer) -> _VoteBody:
@@ -192,8 +190,14 @@ def _key_of(answer: Answer, voter: _Voter, ring: KeyRing) -> bytes:
     return key
 
 
-def vouch_votes(unit: Unit, tools: Tools, tenant_id: TenantId, records: Iterable[TruthRecord]) -> None:
-    """Raise `truth.row_differs` for the first vote that nobody signed; `vouch_rows`, which follows, remembers them."""
+class UnsignedRecordError(DamagedRecordError):
+    """A vote or a state is not as it was signed: nothing is shown or signed that was made from it."""
+
+    code = "truth.not_as_signed"
+
+
+def verify_votes(unit: Unit, tools: Tools, tenant_id: TenantId, records: Iterable[TruthRecord]) -> None:
+    """Raise `truth.not_as_signed` for the first vote that its voter did not sign; each is verified once."""
     votes = [one for one in records if one.kind is RecordKind.VOTE]
     unseen = [one for one in tools.vouched.unseen(tenant_id, votes) if isinstance(one, TruthRecord)]
     if not unseen:
@@ -204,7 +208,8 @@ def vouch_votes(unit: Unit, tools: Tools, tenant_id: TenantId, records: Iterable
             _, body = read_bronze(get_entry, row.sequence_number)
             verify_vote(body, get_entry, ring)
         except Error as error:
-            raise AlteredRowError(f"the vote of entry {row.sequence_number}: {error} [{error.code}]") from error
+            raise UnsignedRecordError(f"the vote of entry {row.sequence_number}: {error} [{error.code}]") from error
+    tools.vouched.add(tenant_id, unseen)
 
 
 def _entries(unit: Unit, tenant_id: TenantId) -> GetEntry:

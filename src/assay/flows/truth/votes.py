@@ -24,10 +24,9 @@ from assay.flows.truth.key_sealing import KeyRecords, SealedState, Sealing, find
 from assay.flows.truth.load_truth import choose_contract, read_released
 from assay.flows.truth.state_entry import state_value
 from assay.flows.truth.states import KeyName
-from assay.flows.truth.truth_entry import add_bronze
-from assay.flows.truth.truth_key import introduce_truth_key, window_bronze
+from assay.flows.truth.truth_entry import key_records
+from assay.flows.truth.truth_key import introduce_truth_key, window_entry
 from assay.flows.truth.validation_ticket import find_validation_ticket
-from assay.flows.truth.vouch_rows import vouch_states
 from assay.identity.authorise import has_role, require_role
 from assay.identity.caller import Caller, Via
 from assay.identity.principal import BuiltInRole
@@ -257,11 +256,11 @@ def change_window(tools: Tools, caller: Caller, request: ChangeWindow) -> Window
         }
     )
     introduce_truth_key(tools, tenant_id, at=at)
-    bronze = window_bronze(tools, tenant_id, event, submitted_by=by, at=at)
+    entry = window_entry(tools, tenant_id, event, submitted_by=by, at=at)
 
     def work(unit: Unit) -> int:
         _require_may(unit, tools, confirm(unit, caller), asked)
-        return add_bronze(unit, bronze).sequence_number
+        return unit.record(entry).sequence_number
 
     number = tools.database.write(work)
     done = recount_key(tools, tenant_id, key, at=at)
@@ -292,7 +291,7 @@ class _Asked:
 def _require_may(unit: Unit, tools: Tools, caller: Caller, asked: _Asked) -> None:
     """Raise unless the caller may under the contract of the key, and the event follows from the window as it is."""
     principal, tenant_id = caller.principal, caller.tenant_id
-    records = tuple(unit.truth.records(tenant_id, asked.truthkey))
+    records = key_records(unit, tenant_id, asked.truthkey)
     released = choose_contract(unit, tools, tenant_id, asked.truthkey, records, at=asked.at)
     contract = read_released(tools, released)
     require_role(principal, WINDOW_ROLES[contract.validation_flow.mode])
@@ -307,7 +306,6 @@ def _require_may(unit: Unit, tools: Tools, caller: Caller, asked: _Asked) -> Non
         require_role(principal, [BuiltInRole.OPERATOR])
         _require_reason(asked)
         last = unit.truth.find_state(tenant_id, asked.truthkey)
-        vouch_states(unit, tools.vouched, tenant_id, () if last is None else (last,))
         known = None if last is None else SealedState.read(last.text)
         sealing = find_sealing(contract, asked.truthkey, known, KeyRecords.of(records), asked.at)
         _require_undecided(window, last, sealing)
@@ -377,7 +375,6 @@ def judge_dispute(
     last = unit.truth.find_state(tenant_id, dispute.truthkey)
     if last is None or last.state_hash != dispute.state_hash:
         return DisputeRefusal.NOT_IN_FORCE
-    vouch_states(unit, tools.vouched, tenant_id, [last])
     contract = read_released(tools, get_contract(unit, tenant_id, last.claim_type))
     refusal = _find_settled(contract, last, at)
     if refusal is not None:

@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 
 from assay.flows.request import BulkLine
-from assay.flows.truth.check_bronze import TablesReport
 from assay.flows.truth.check_truth import StateFinding
 from assay.flows.truth.climb_ladder import Scored, ScoredStates
 from assay.flows.truth.compile_all import CompiledAll, CompiledState
@@ -164,12 +163,6 @@ def finding_text(found: StateFinding) -> str:
     ]
     unproven = [f"NOT PROVEN by this state alone: {one}" for one in found.not_proven]
     return "\n".join([f"{found.truthkey} {found.status}", *lines, *unproven])
-
-
-def tables_text(found: TablesReport) -> str:
-    lines = [f"{problem.message} [{problem.code}]" for problem in found.problems]
-    words = "hold" if found.holds else "DO NOT HOLD"
-    return "\n".join([*lines, f"the tables of truth, entries {found.first} to {found.last}: {words}"])
 
 
 def question_text(asked: OpenQuestion) -> str:

@@ -78,7 +78,6 @@ def _walk_truth(walk: Walk) -> None:
     for part in ("document", "form"):
         get(f"/contracts/{{claim_type}}/{part}", "nobody", f"/contracts/{released['claim_type']}/{part}")
     get("/truth-map", "operator", "/truth-map?limit=1")
-    get("/truth-check")
     walk.send("POST", "/states:compile", "operator", "/states:compile", {"keys": [observed["truthkey"]]})
     walk.send("POST", "/states:expire", "operator", "/states:expire")
     state = whole.get(f"{PREFIX}/states/{observed['truthkey']}/document").json()

@@ -8,9 +8,9 @@ import pytest
 from assay.adapters.process_pool import InlinePool
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.ledger.examine_node import State, examine_node
-from assay.flows.truth.check_bronze import check_tables
 from assay.flows.truth.compile_all import compile_all
-from assay.flows.truth.vouch_rows import AlteredRowError, VouchedRows
+from assay.flows.vouched import VouchedRows
+from assay.ports.damage import DamagedRecordError
 from tests.acting_truth import attach_fingerprint
 from tests.flows._node import TENANT, damage
 from tests.flows._truth import TruthDesk, critical_flood, opened_truth
@@ -43,46 +43,46 @@ _VOTE = (
     " received_at, replace(text, 'RATIFY', 'REJECT'), {number} FROM truth_record WHERE kind = 'vote' LIMIT 1"
 )
 _FORGERIES = {
-    "a record taken away": ("DELETE FROM truth_record WHERE made_by = 'user:cem'", "truth.row_missing"),
+    "a record taken away": ("DELETE FROM truth_record WHERE made_by = 'user:cem'", "ledger.row_missing"),
     "a record rewritten": (
         "UPDATE truth_record SET text = replace(text, '1.25', '9.5') WHERE made_by = 'user:cem'",
-        "truth.row_differs",
+        "ledger.row_differs",
     ),
-    "a vote that nobody cast": (_VOTE.format(hash="f" * 64, number=3), "truth.row_unrecorded"),
-    "a vote that no entry follows": (_VOTE.format(hash="f" * 64, number=9999), "truth.row_unrecorded"),
+    "a vote that nobody cast": (_VOTE.format(hash="f" * 64, number=3), "ledger.row_unrecorded"),
+    "a vote that no entry follows": (_VOTE.format(hash="f" * 64, number=9999), "ledger.row_unrecorded"),
     "the hash of another": (
         (
             "UPDATE truth_record SET record_hash = substr(record_hash, 2) || substr(record_hash, 1, 1)"
             " WHERE made_by = 'user:cem'"
         ),
-        "truth.row_differs",
+        "ledger.row_differs",
     ),
     "another reporter": (
         "UPDATE truth_record SET made_by = 'user:gus' WHERE made_by = 'user:cem'",
-        "truth.row_differs",
+        "ledger.row_differs",
     ),
     "received earlier": (
         "UPDATE truth_record SET received_at = '2020-01-01T00:00:00.000000Z' WHERE made_by = 'user:cem'",
-        "truth.row_differs",
+        "ledger.row_differs",
     ),
     "under another key": (
         "UPDATE truth_record SET truthkey = replace(truthkey, 'T12:00Z', 'T11:00Z') WHERE made_by = 'user:cem'",
-        "truth.row_missing",
+        "ledger.row_differs",
     ),
-    "a snapshot rewritten": ("UPDATE trust_snapshot SET text = replace(text, 'bronze', 'gold')", "truth.row_differs"),
-    "a snapshot taken away": ("DELETE FROM trust_snapshot", "truth.row_missing"),
-    "a state rewritten": ("UPDATE truth_state SET text = replace(text, 'LEANING', 'VERIFIED')", "truth.row_differs"),
-    "a state taken away": ("DELETE FROM truth_state WHERE version = 2", "truth.row_missing"),
+    "a snapshot rewritten": ("UPDATE trust_snapshot SET text = replace(text, 'bronze', 'gold')", "ledger.row_differs"),
+    "a snapshot taken away": ("DELETE FROM trust_snapshot", "ledger.row_missing"),
+    "a state rewritten": ("UPDATE truth_state SET text = replace(text, 'LEANING', 'VERIFIED')", "ledger.row_differs"),
+    "a state taken away": ("DELETE FROM truth_state WHERE version = 2", "ledger.row_missing"),
     "a contract rewritten": (
         "UPDATE truth_contract SET document = replace(document, 'flood', 'food')",
-        "truth.row_differs",
+        "ledger.row_differs",
     ),
-    "a contract taken away": ("DELETE FROM truth_contract", "truth.row_missing"),
+    "a contract taken away": ("DELETE FROM truth_contract", "ledger.row_missing"),
 }
 
 
 def test_tables_that_nobody_touched_hold(desk: TruthDesk) -> None:
-    """Also with fingerprints, which stand under keys that their entries do not name."""
+    """Also with fingerprints of evidence that is under several keys."""
     first = desk.observe("user:fay", at="12:52", claim_type=_FLOOD)
     _fingerprint(desk, "user:fay", first.observation_hash)
     later = desk.observe(
@@ -93,21 +93,17 @@ def test_tables_that_nobody_touched_hold(desk: TruthDesk) -> None:
         evidence_refs=desk.report("user:fay")["evidence_refs"],
     )
     _fingerprint(desk, "user:fay", later.observation_hash)
-    finding = check_tables(desk.tools, TENANT)
-    assert (finding.problems, finding.holds, finding.last) == ((), True, desk.head())
     assert audit_ledger(desk.tools, TENANT, full=True, leave_mark=False).holds
 
 
 @pytest.mark.parametrize(("statement", "code"), _FORGERIES.values(), ids=_FORGERIES)
 def test_what_was_changed_behind_our_back_is_found(desk: TruthDesk, tmp_path: Path, statement: str, code: str) -> None:
-    """By a whole verification of the ledger, by the examination of a node, and entry by entry."""
+    """By a whole verification of the ledger, and where the row is another also by the examination of a node."""
     damage(tmp_path / "node", statement)
-    finding = check_tables(desk.tools, TENANT)
-    assert code in {problem.code for problem in finding.problems}
     report = audit_ledger(desk.tools, TENANT, full=True, leave_mark=False)
-    assert (report.holds, report.first_bad_entry) == (False, finding.problems[0].entry)
+    assert (report.holds, report.code) == (False, code)
     examined = {one.name: one.state for one in examine_node(desk.tools, at=desk.now("13:00"))}
-    assert examined[f"tables of {TENANT}"] is State.FAILED
+    assert (examined[f"rows of {TENANT}"] is State.FAILED) is (code != "ledger.row_missing")
 
 
 @pytest.mark.parametrize(
@@ -125,10 +121,10 @@ def test_nothing_is_signed_from_a_row_that_is_not_its_entry(desk: TruthDesk, tmp
     """The key stops with a code, and others go on."""
     head = desk.head()
     damage(tmp_path / "node", _FORGERIES[name][0])
-    with pytest.raises(AlteredRowError, match="expected"):
+    with pytest.raises(DamagedRecordError):
         desk.compile("12:55")
     done = compile_all(desk.tools, TENANT, InlinePool(), at=desk.now("12:56"))
-    assert [(one.truthkey, one.code) for one in done.stuck] == [(desk.truthkey, "truth.row_differs")]
+    assert [(one.truthkey, one.code) for one in done.stuck] == [(desk.truthkey, "store.damaged_record")]
     assert desk.head() == head
 
 
@@ -136,7 +132,7 @@ def test_a_snapshot_that_was_rewritten_is_not_used_again(desk: TruthDesk, tmp_pa
     """Trust stands until something is recorded, and then it is read from its row."""
     desk.compile("12:55")
     damage(tmp_path / "node", "UPDATE trust_snapshot SET text = replace(text, 'bronze', 'gold')")
-    with pytest.raises(AlteredRowError, match="trust_snapshot"):
+    with pytest.raises(DamagedRecordError, match="trust_snapshot"):
         desk.compile("12:56", force=True)
 
 
@@ -149,8 +145,8 @@ def test_a_fingerprint_stands_where_its_evidence_is_and_nowhere_else(desk: Truth
         " received_at, text, sequence_number FROM truth_record WHERE kind = 'fingerprint'"
     )
     damage(tmp_path / "node", statement.format(key=desk.truthkey))
-    assert [one.code for one in check_tables(desk.tools, TENANT).problems] == ["truth.row_unrecorded"]
-    with pytest.raises(AlteredRowError, match="under a key"):
+    assert not audit_ledger(desk.tools, TENANT, full=True, leave_mark=False).holds
+    with pytest.raises(DamagedRecordError, match="truth_record"):
         desk.compile("13:30")
 
 
