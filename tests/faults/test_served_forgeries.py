@@ -39,8 +39,8 @@ _TENANT = TenantId("default")
 _READER = "user:reader"
 # What differs between two readings of the same node: an audit says how long ago it ran, a report when it was made.
 _UNSTEADY = {"ledger.verify", "report.make", "trust.snapshot"}
-# A replay answers with what it finds: that the row of a graph was changed is its finding, and not what the row says.
-_FINDS = {"verdicts.replay"}
+# A replay or a check answers with what it finds: that a row was changed is its finding, and not what the row says.
+_FINDS = {"trust.check", "verdicts.replay"}
 _READS = [
     operation
     for operation in TABLE
