@@ -985,7 +985,7 @@ class AsyncCalls:
         return self._walk("credits.list", drop_absent(agents=agents, limit=limit))
 
     async def check_trust_log(self) -> TrustReport:
-        """Check whether the log has the ledger's signals, outcomes follow from their states, and the mark from the log."""
+        """Check whether the log has the signals of the ledger, and outcomes and the mark follow from it."""
         result: TrustReport = await self._perform("trust.check", drop_absent())
         return result
 

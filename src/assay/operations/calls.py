@@ -971,7 +971,7 @@ class Calls:
         return self._walk("credits.list", drop_absent(agents=agents, limit=limit))
 
     def check_trust_log(self) -> TrustReport:
-        """Check whether the log has the ledger's signals, outcomes follow from their states, and the mark from the log."""
+        """Check whether the log has the signals of the ledger, and outcomes and the mark follow from it."""
         result: TrustReport = self._perform("trust.check", drop_absent())
         return result
 

@@ -61,7 +61,7 @@ class TrustReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def check_trust_log(tools: Tools, caller: Caller, request: CheckTrust) -> TrustReport:  # noqa: ARG001 - nothing is asked
-    """Check whether the log has the ledger's signals, outcomes follow from their states, and the mark from the log.
+    """Check whether the log has the signals of the ledger, and outcomes and the mark follow from it.
 
     The ledger itself is verified by `assay ledger verify`.
     """
