@@ -37,6 +37,7 @@ from tests.postgres_cluster import PostgresCluster
 _COUNT = 300
 _PACKAGE = "assay.adapters.postgres"
 _LATEST = len(load_migrations(_PACKAGE))
+_BEFORE_FACTS = next(one.version for one in load_migrations(_PACKAGE) if one.name.endswith("truth_facts")) - 1
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -217,7 +218,7 @@ def test_fingerprints_keep_the_rows_that_their_entries_name(
     """What 0.1.0 put under further keys is found by its evidence; ids of resemblances follow from their entries."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (postgres_database, postgres_provision, sqlite_database):
-            patch.setattr(module, "load_migrations", lambda package: load_migrations(package)[:24])
+            patch.setattr(module, "load_migrations", lambda package: load_migrations(package)[:_BEFORE_FACTS])
         cluster = request.getfixturevalue("postgres_cluster") if engine != "sqlite" else None
         kit: Kit = SqliteKit(tmp_path / "a.db") if cluster is None else PostgresKit(cluster)
         database = kit.open(projector=UNCHECKED)
@@ -240,7 +241,7 @@ def test_fingerprints_keep_the_rows_that_their_entries_name(
 
         database.write(fill)
         database.close()
-    opened = _upgrade(kit, from_version=24)
+    opened = _upgrade(kit, from_version=_BEFORE_FACTS)
     assert opened.read(lambda unit: list(unit.truth.records(ACME, KEY_B))) == []
     found = opened.read(lambda unit: unit.truth.fingerprints(ACME, ["phash.aa"], ["embedding.aa."]))
     assert [one.record_id for one in found] == ["phash.aa", f"embedding.aa.{hash_of('two')}"]
