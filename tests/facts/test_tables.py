@@ -14,8 +14,6 @@ from tests.postgres_cluster import PostgresCluster
 
 # Tables whose projection is not written yet. A room that is moved takes its tables off; nothing is added.
 PENDING: frozenset[str] = frozenset()
-    }
-)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
