@@ -31,7 +31,7 @@ from assay.identity.caller import Caller
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import render_instant
-from assay.surfaces.http.gather import Gathering
+from assay.surfaces.http.desk import Gathering
 from assay.wiring import init_node, open_node
 from bench._frame import Aim, Figure, load, measure, print_table
 from bench.canonical import RECORD

@@ -7,7 +7,7 @@ import pytest
 from assay.config import BadConfigError, parse_config
 from assay.flows.review.desk_settings import DeskSettings
 from assay.review.kind import TicketKind
-from assay.wiring._desk import desk_settings
+from assay.wiring import desk_settings
 from tests.wiring.test_config import GOOD
 
 _SECTION = """

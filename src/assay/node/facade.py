@@ -1,16 +1,92 @@
 """The node as one object: every journey is one of its methods."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from assay.adapters.bus.inprocess import Bus, Handler, Subscription, SubscriptionFacts
+from assay.flows.delivery.answerers import Function, Replayer
+from assay.flows.delivery.strands import StrandFunction
 from assay.flows.request import BulkLine
+from assay.flows.verdicts.estimate_verdict import EstimatedVerdict, JudgeSampling, estimate_verdict, weights_of_verdict
 from assay.node.acting import ActingNode
 from assay.node.aio import AsyncNode
-from assay.node.answer_journeys import AnswerJourneys
-from assay.node.claim_journeys import ClaimJourneys
-from assay.node.event_journeys import EventJourneys
+from assay.node.ledger_journeys import LedgerJourneys
+from assay.node.opened import OpenedNode
 from assay.operations.calls import Calls, Given
+from assay.wiring import open_scorer
+
+
+class EventJourneys(OpenedNode):
+    """Subscribers of one open node; each has a durable place of its own, which outlives the process."""
+
+    _bus: Bus | None = None
+
+    def subscribe(self, name: str, handler: Handler) -> Subscription:
+        """Call `handler(event)` on a thread of its own for every event of the tenant after this name's place.
+
+        First what was missed, then what comes. It is called again for the same event when it raised, or when the
+        process ended before it was confirmed, and must bear that. Closing the node ends it after the event in hand.
+        """
+        database = self._writing().database
+        with self._lock:
+            if self._bus is None:
+                self._bus = Bus(database)
+            return self._bus.subscribe(name, self.tenant_id, handler)
+
+    def subscribers(self) -> tuple[SubscriptionFacts, ...]:
+        """How each subscriber is doing: its place, failures, and the last error."""
+        return () if self._bus is None else self._bus.facts()
+
+    def _end_threads(self) -> None:
+        if self._bus is not None:
+            self._bus.close()
+        super()._end_threads()
+
+
+class ClaimJourneys(LedgerJourneys):
+    """Draws replies of the judge again."""
+
+    def estimate_verdict(
+        self, telemetry_id: str, *, rule_id: str | None = None, sampling: JudgeSampling | None = None
+    ) -> EstimatedVerdict:
+        """How sure the judge was of a recorded verdict, by drawing its reply again; exact by seed, not recorded."""
+        weights = weights_of_verdict(self.tools, self.tenant_id, telemetry_id, rule_id)
+        judge = open_scorer(folder=self.folder, named=weights)
+        return estimate_verdict(self.tools, self.tenant_id, telemetry_id, judge, rule_id=rule_id, sampling=sampling)
+
+
+class AnswerJourneys(LedgerJourneys):
+    """No answer without its gate decision, its level and the rules it rests on."""
+
+    def answers(
+        self, name: str, *, rules: Iterable[str] = (), replay: Replayer | None = None
+    ) -> Callable[[Function], Function]:
+        """A decorator: this function answers questions of that kind; before the first question is asked."""
+        return self._open_table().answers(name, rules=rules, replay=replay)
+
+    def strand(
+        self,
+        strand_type_id: str,
+        *,
+        name: str,
+        how_to_check: str,
+        absence_implication: str,
+        contact: str,
+        registered: bool = False,
+    ) -> Callable[[StrandFunction], StrandFunction]:
+        """A decorator: this function checks a further strand, named `x-…`; before the first question is asked.
+
+        It answers with the evidence that it found, or with None. One that raises or is late is absent.
+        """
+        return self._open_strands().strand(
+            strand_type_id,
+            name=name,
+            how_to_check=how_to_check,
+            absence_implication=absence_implication,
+            contact=contact,
+            registered=registered,
+        )
 
 
 class Node(

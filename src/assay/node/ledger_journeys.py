@@ -1,15 +1,12 @@
 """The ledger: what is appended, proven, verified and audited."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from assay.flows.errors.ledger import NoCheckpointError
 from assay.flows.identity.authenticate import authenticate, require_scope
 from assay.flows.ledger.check_attached import check_attached
 from assay.flows.ledger.check_proof import check_proof
 from assay.flows.ledger.entries import AppendNote, submit_note
-from assay.flows.ledger.sign_checkpoint import sign_checkpoint
-from assay.flows.tools import Tools
 from assay.identity.authorise import require_role
 from assay.identity.principal import Principal
 from assay.kernel.bundle import Bundle
@@ -73,12 +70,3 @@ class LedgerJourneys(OpenedNode):
         if roles is not None:
             require_role(proved.principal, roles)
         return proved.principal
-
-    def _proved(self, make: Callable[[Tools], T]) -> T:
-        try:
-            return make(self.tools)
-        except NoCheckpointError:
-            if self.read_only:
-                raise
-            sign_checkpoint(self._writing(), self.tenant_id, at=self._now())
-            return make(self.tools)

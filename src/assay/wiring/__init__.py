@@ -27,6 +27,7 @@ from assay.adapters.latch_file import LatchFile
 from assay.adapters.learn_types import learn_types
 from assay.adapters.node_folder import StagedFolder
 from assay.adapters.process_pool import ProcessPools
+from assay.adapters.service_notice import send_notice
 from assay.adapters.sqlite.database import SqliteDatabase
 from assay.config import BadConfigError, Config, parse_config
 from assay.facts.table import PROJECTOR
@@ -35,12 +36,14 @@ from assay.flows.ledger.found_node import found_node
 from assay.flows.ledger.own_keys import verify_own_keys
 from assay.flows.ledger.resume_ledger import resume_ledger
 from assay.flows.ledger.witness_standing import GuardedDatabase
+from assay.flows.permits.mandate_settings import MandateSettings
 from assay.flows.registry.switch_facts import SwitchTier
+from assay.flows.review.desk_settings import DeskSettings
 from assay.flows.tools import Tools
 from assay.identity.problem import Problem
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, Error
-from assay.kernel.ids import KeyId, parse_key_id, parse_tenant_id
+from assay.kernel.ids import KeyId, parse_key_id, parse_principal_id, parse_tenant_id
 from assay.kernel.instant import Instant
 from assay.kernel.key import KeyPurpose, parse_anchors, parse_public_key
 from assay.ports.credential_seal import CredentialSeal
@@ -49,6 +52,7 @@ from assay.ports.database import Database, Unit
 from assay.ports.signer import Signer
 from assay.ports.witness import Witness
 from assay.ports.witness_standing import WitnessStanding
+from assay.review.kind import TicketKind
 from assay.wiring._delivery import (
     NoAnswerersError,
     NoStrandCheckError,
@@ -56,7 +60,6 @@ from assay.wiring._delivery import (
     plug_model,
     plug_trainer,
 )
-from assay.wiring._desk import desk_settings, mandate_settings
 from assay.wiring._evaluation import (
     Evaluation,
     load_judge_weights,
@@ -66,7 +69,6 @@ from assay.wiring._evaluation import (
     weight_folder,
 )
 from assay.wiring._models import Models, open_estimator, open_guardians, open_judge, open_models
-from assay.wiring._notice import tell_supervisor
 from assay.wiring._oidc import ClientSecretError, oidc_settings
 
 __all__ = [
@@ -96,7 +98,6 @@ __all__ = [
     "plug_model",
     "tell_supervisor",
 ]
-
 CONFIG_FILE = "assay.toml"
 KEY_NAMES = ("ledger", "review", "transcript", "truth")
 # Where the key of the MACs over credentials is, unless the configuration says otherwise.
@@ -105,6 +106,34 @@ T = TypeVar("T")
 _DATABASE_VARIABLE = "ASSAY_DATABASE_URL"
 _PIN_VARIABLE = "ASSAY_PKCS11_PIN"
 _PASSPHRASE_VARIABLE = "ASSAY_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable, not a secret
+_VARIABLE = "NOTIFY_SOCKET"
+
+
+def desk_settings(config: Config) -> DeskSettings:
+    review = config.review
+    return DeskSettings(
+        lease=timedelta(seconds=review.lease_seconds),
+        longest_lease=timedelta(seconds=review.longest_lease_seconds),
+        escalate_before=timedelta(seconds=review.escalate_before_seconds),
+        escalate_roles=review.escalate_roles,
+        escalate_persons=tuple(parse_principal_id(one) for one in review.escalate_persons),
+        grace={TicketKind(kind): timedelta(seconds=seconds) for kind, seconds in review.grace_seconds.items()},
+        bulk_grace=timedelta(seconds=review.bulk_grace_seconds),
+    )
+
+
+def mandate_settings(config: Config) -> MandateSettings:
+    mandates = config.mandates
+    return MandateSettings(
+        single_count=mandates.single_count,
+        single_span=timedelta(days=mandates.single_days),
+        single_budget=mandates.single_budget,
+    )
+
+
+def tell_supervisor(text: str) -> None:
+    """Tell systemd `READY=1` and such, where it started us with `Type=notify`; else tell nobody."""
+    send_notice(os.environ.get(_VARIABLE), text)
 
 
 class NoNodeError(Error):

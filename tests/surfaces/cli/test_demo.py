@@ -6,8 +6,8 @@ import pytest
 
 from assay.flows.ledger.report_page import render_form
 from assay.surfaces.cli import demo_steps
-from assay.surfaces.cli.demo_auditor import verify_everything
 from assay.surfaces.cli.demo_step import Chapter, Step
+from assay.surfaces.cli.demo_steps import verify_everything
 from assay.wiring import init_node
 from tests.surfaces.cli.running import ask
 
@@ -67,7 +67,7 @@ def test_the_auditor_of_the_demonstration_notices_what_was_changed(
     assert right.is_right
     assert right.words.startswith("node.json and node.pub: 3 entries, ")
     monkeypatch.setattr(
-        "assay.surfaces.cli.demo_auditor.render_form",
+        "assay.surfaces.cli.demo_steps.render_form",
         lambda *given: render_form(*given).replace(b"ledger", b"LEDGER", 1),
     )
     wrong, in_all = verify_everything({"A room": node}, tmp_path / "again")

@@ -18,7 +18,7 @@ from assay.kernel.bundle import parse_bundle
 from assay.kernel.checkpoint import parse_checkpoint
 from assay.kernel.merkle import leaf_hash
 from assay.registry.errors import RegistryError
-from assay.surfaces.cli.ledger_write import _read_lines
+from assay.surfaces.cli.ledger import _read_lines
 from assay.wiring import open_node
 from tests.contract._kit import refused
 from tests.flows._people import Desk, quick_passwords

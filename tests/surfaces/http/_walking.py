@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import msgspec
 
-from assay.surfaces.http.examples import Exchange
+from assay.surfaces.http.document import Exchange
 
 __all__ = ["Send", "Walk"]
 

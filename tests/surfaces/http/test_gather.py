@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from assay.surfaces.http.gather import Gathering
+from assay.surfaces.http.desk import Gathering
 
 _SECONDS = 20.0
 

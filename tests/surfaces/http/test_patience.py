@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from assay.surfaces.http import patience
-from assay.surfaces.http.gather import Gathering
+from assay.surfaces.http.desk import Gathering
 from assay.surfaces.http.patience import Crew, GivenUpError, Pulse, wait_again, wait_patiently
 
 

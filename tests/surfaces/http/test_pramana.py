@@ -24,7 +24,7 @@ from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId
 from assay.surfaces.http.app import create_app
 from assay.surfaces.http.desk import Desk
-from assay.surfaces.http.tending import take_training, tend_answers
+from assay.surfaces.http.serve import take_training, tend_answers
 from assay.wiring import load_config
 from tests.acting import amend_principal, issue_api_key, list_tickets, looking
 from tests.flows._delivery import RULE, SLUG, TEXT, Delivery, opened_delivery

@@ -20,7 +20,7 @@ from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import render_instant
-from assay.surfaces.http import examples
+from assay.surfaces.http import document as examples
 from tests.acting import amend_principal, issue_api_key
 from tests.delivering import agree_with_peer, grant_reporter
 from tests.flows._delivery import RULE, SLUG

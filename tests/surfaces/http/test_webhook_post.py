@@ -15,7 +15,7 @@ from assay.flows.tools import Tools
 from assay.kernel.ledger import EntryKind
 from assay.surfaces.http.app import create_app
 from assay.surfaces.http.desk import Desk as HttpDesk
-from assay.surfaces.http.webhook_post import WebhookPost
+from assay.surfaces.http.serve import WebhookPost
 from assay.wiring import load_config
 from tests.delivering import add_webhook, list_dead, remove_webhook, replay_webhook
 from tests.flows._people import ADMIN, TENANT, Desk, opened_desk

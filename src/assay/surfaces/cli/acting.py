@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.flows.errors.identity import NotSignedInError
-from assay.flows.identity.authenticate import authenticate, require_scope, require_session
+from assay.flows.identity.authenticate import authenticate, require_scope
 from assay.flows.tools import Tools
-from assay.identity.authorise import require_role, require_same_tenant
-from assay.identity.principal import LOCAL_OPERATOR, BuiltInRole, Principal
 from assay.kernel.errors import Error
-from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant, parse_instant
 from assay.operations.shown import text
 
@@ -85,36 +82,6 @@ class _Moment(click.ParamType[Instant]):
 
 
 MOMENT = _Moment()
-
-
-def acting_admin(tools: Tools, tenant_id: TenantId, session: str | None, *, at: Instant) -> PrincipalId:
-    """With a session, that person, who must be an admin of the tenant; without one, the operator of this folder."""
-    return acting_as(BuiltInRole.ADMIN, tools, tenant_id, session, at=at)
-
-
-def acting_as(role: BuiltInRole, tools: Tools, tenant_id: TenantId, session: str | None, *, at: Instant) -> PrincipalId:
-    """The same with another role; nobody acts under a name that was only typed."""
-    if session is None:
-        return LOCAL_OPERATOR
-    person = session_person(tools, session, at=at)
-    require_same_tenant(person, tenant_id)
-    require_role(person, [role])
-    return person.id
-
-
-def session_person(tools: Tools, session: str, *, at: Instant) -> Principal:
-    proved = authenticate(tools, session, at=at)
-    require_session(proved)
-    return proved.principal
-
-
-def read_session(given: str | None) -> str:
-    """The token given, or typed unseen at a terminal."""
-    if given is not None:
-        return given
-    if not _is_terminal():
-        raise NotSignedInError("expected a session token in ASSAY_SESSION or --session, got none")
-    return str(click.prompt("session token", hide_input=True, err=True))
 
 
 def read_credential(given: str | None) -> str:

@@ -1,6 +1,5 @@
 """Models for a person to read: rows of the registry, a card, figures with their confusion matrix."""
 
-from assay.flows.model.measure_model import Measured
 from assay.flows.model.record_training import RecordedTraining
 from assay.flows.model.show_model import figure_lines
 from assay.flows.model.sweep_model import Sweep
@@ -8,10 +7,6 @@ from assay.model.figures import Figures, Timing
 from assay.model.form import limit_rows
 from assay.operations.shown.model import figure_rows
 from assay.surfaces.cli.acting import columns
-
-
-def measured_text(measured: Measured) -> str:
-    return figures_text(measured.figures, measured.timing)
 
 
 def figures_text(figures: Figures, timing: Timing) -> str:

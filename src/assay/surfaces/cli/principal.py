@@ -3,9 +3,16 @@
 import click
 
 from assay.operations.identity import OPERATIONS
-from assay.surfaces.cli.api_key import key
 from assay.surfaces.cli.derive import add_operations
 from assay.surfaces.cli.output import Group
+
+
+@click.group(cls=Group)
+def key() -> None:
+    """API keys: issue, list, rotate, revoke; and public keys for signed requests."""
+
+
+add_operations(key, "principal key", OPERATIONS)
 
 
 @click.group(cls=Group)
@@ -26,5 +33,9 @@ def tier() -> None:
 
 
 principal.add_command(tier)
+
+
 add_operations(principal, "principal", OPERATIONS)
+
+
 add_operations(tier, "principal tier", OPERATIONS)

@@ -1,11 +1,18 @@
 """`assay verdict`: what was decided and why, what waits for a person, and that person's answer."""
 
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
 import msgspec
 
 from assay.flows.verdicts.attest_verdict import ATTEST
+from assay.flows.verdicts.explain_verdict import ExplainedNode, ExplainedObligation, ExplainedRule
+from assay.flows.verdicts.read_verdicts import Decided, RuleVerdict
+from assay.kernel.instant import render_instant
+from assay.kernel.transcript import Transcript
+from assay.operations.shown.verdicts import standing_word
 from assay.operations.table import BY_NAME
 from assay.operations.verdicts import (
     ATTEST_VERDICT,
@@ -17,12 +24,161 @@ from assay.operations.verdicts import (
 )
 from assay.ports.signer import Signer
 from assay.review.kind import KIND_RULES, TicketKind
-from assay.surfaces.cli.acting import plain
+from assay.surfaces.cli.acting import columns, plain
 from assay.surfaces.cli.derive import add_operations, common_options
 from assay.surfaces.cli.output import Call, Group, NodeCommand
 from assay.surfaces.cli.perform import perform, show, sign
 from assay.surfaces.cli.reviewer_key import key_options, load_signer
-from assay.surfaces.cli.verdict_page import verdict_page
+from assay.surfaces.cli.verdict_text import clause_text, one_line, told_obligation
+from assay.verdicts.docket import UNRULED
+from assay.verdicts.envelope import Envelope, FormalizableAssertion, HumanAttestation
+from assay.verdicts.window_fact import WindowFact
+
+
+def verdict_page(
+    decided: Decided,
+    explained: Sequence[ExplainedRule],
+    transcripts: Mapping[str, Transcript],
+    *,
+    with_texts: bool = False,
+) -> str:
+    """The record first, then rule by rule; what strangers and models wrote stays on lines that are marked."""
+    lines = [*_record(decided)]
+    for verdict, rule in zip(decided.verdicts, explained, strict=True):
+        lines += ["", *_rule(verdict, rule, transcripts)]
+        if with_texts and verdict.envelope is not None:
+            lines += _texts(transcripts[verdict.envelope.transcript_ref])
+    return "\n".join(lines)
+
+
+def _record(decided: Decided) -> Iterator[str]:
+    overall = decided.overall.verdict or "held until a person answers"
+    facts = [
+        ("record", one_line(decided.telemetry_id)),
+        ("subject", one_line(decided.subject)),
+        ("measured", render_instant(decided.as_of)),
+        ("hash", decided.telemetry_hash),
+        ("overall", overall),
+    ]
+    yield columns(list(facts))
+
+
+def _rule(verdict: RuleVerdict, rule: ExplainedRule, transcripts: Mapping[str, Transcript]) -> Iterator[str]:
+    name = "no rule applies" if verdict.rule_id == UNRULED else one_line(rule.rule_name or verdict.rule_id)
+    ident = "" if verdict.rule_id == UNRULED else f"{one_line(verdict.rule_id)}, "
+    yield f"{standing_word(verdict)}  {name} ({ident}{verdict.tier} tier)"
+    yield from _section("obligations", (line for one in rule.obligations for line in _obligation(one)))
+    yield from _section("with them in the slice", (_node(one) for one in rule.considered))
+    yield from _section("windows", (_window(one) for one in rule.window_facts))
+    if verdict.envelope is not None:
+        yield from _envelope(verdict.envelope, transcripts)
+    yield from _section("the governor", [verdict.reason, *_model_said(verdict, rule)])
+    if verdict.ticket_id is not None and verdict.verdict is None:
+        yield from _section("waits for", [f"assay review show {verdict.ticket_id}"])
+    yield from _section("on the ledger", _proof(verdict))
+
+
+def _section(title: str, lines: Iterator[str] | Sequence[str]) -> Iterator[str]:
+    told = list(lines)
+    if told:
+        yield f"  {title}"
+        yield from (f"    {line}" for line in told)
+
+
+def _obligation(one: ExplainedObligation) -> Iterator[str]:
+    yield f"{one_line(one.obligation_id)}: {told_obligation(one)}"
+    if one.summary:
+        yield f"  | {one_line(one.summary)}"
+    for clause in one.clauses:
+        url = f"  {one_line(clause.url)}" if clause.url else ""
+        yield f"  {clause_text([clause])}{url}"
+
+
+def _node(one: ExplainedNode) -> str:
+    clauses = f" [{clause_text(one.clauses)}]" if one.clauses else ""
+    return f"{one_line(one.node_id)}: {one_line(one.text)}{clauses}"
+
+
+def _window(one: WindowFact) -> str:
+    span = "" if one.window_seconds is None else f" over {one.window_seconds} s"
+    doubt = "" if one.doubt is None else f", in doubt: {one.doubt}"
+    what = f"{one.kind} of {one_line(one.metric)}{span}"
+    return f"{one_line(one.obligation_id)}: {what} is {one.shown}, {one.records} records{doubt}"
+
+
+def _envelope(envelope: Envelope, transcripts: Mapping[str, Transcript]) -> Iterator[str]:
+    yield from _section(
+        "the model's own words", [f"| {line}" for line in plain(envelope.reasoning).split("\n") if line]
+    )
+    yield from _section("it asserted", [_assertion(one) for one in envelope.formalizable_assertions])
+    yield from _section("it cited", [f"{one_line(one.node_id)} as {one.role}" for one in envelope.kg_citations])
+    result = envelope.verifier_result
+    yield from _section(
+        "the verifier",
+        [f"{result.status}, {result.checked_assertions} assertions checked", *map(one_line, result.divergences)],
+    )
+    if envelope.human_attestation is not None:
+        yield from _section("attested", [_attestation(envelope.human_attestation)])
+    yield from _section("notes", [one_line(note) for note in envelope.notes])
+    yield from _section("computed from", _provenance(envelope, transcripts.get(envelope.transcript_ref)))
+
+
+def _assertion(one: FormalizableAssertion) -> str:
+    claim = "satisfied" if one.satisfied else "not satisfied"
+    observed, value = (one_line(json.dumps(part, ensure_ascii=False)) for part in (one.observed, one.value))
+    return (
+        f"{one_line(one.obligation_id)}: {one_line(one.metric)} {one.predicate} {value}, observed {observed}: {claim}"
+    )
+
+
+def _attestation(one: HumanAttestation) -> str:
+    return f"by {one.reviewer} at {render_instant(one.attested_at)}, key {one.key_id}"
+
+
+def _provenance(envelope: Envelope, transcript: Transcript | None) -> Iterator[str]:
+    one = envelope.model_provenance
+    path = "the fast path: no model was asked" if envelope.verdict_path is not None else None
+    backend = None if transcript is None else f"{transcript.backend_name}, {_times(transcript)}"
+    facts = [
+        ("graph", one.kg_version_hash),
+        ("weights", one.model_weight_hash),
+        ("prompt", f"{one.prompt_template_hash} ({one.prompt_template_id}, seed {one.decoder_seed})"),
+        ("grammar", one.structured_grammar_hash),
+        ("transcript", envelope.transcript_ref),
+        ("answered by", path or backend or "a transcript that is not kept any more"),
+    ]
+    yield from columns(list(facts)).split("\n")
+
+
+def _times(transcript: Transcript) -> str:
+    return f"{render_instant(transcript.started_at)} to {render_instant(transcript.completed_at)}"
+
+
+def _model_said(verdict: RuleVerdict, rule: ExplainedRule) -> Sequence[str]:
+    ruling = rule.ruling
+    if ruling is None or verdict.verdict is None or ruling.model_verdict is verdict.verdict:
+        return ()
+    return (f"the model said {ruling.model_verdict}",)
+
+
+def _proof(verdict: RuleVerdict) -> Iterator[str]:
+    number = verdict.sequence_number
+    yield f"entry {number} of {render_instant(verdict.recorded_at)}, {verdict.entry_hash}"
+    yield f"prove:   assay ledger prove {number} --output verdict-{number}.json"
+    yield f"verify:  assay verify verdict-{number}.json --trust KEY"
+    yield f"replay:  assay replay --entry {number}"
+    if verdict.envelope is not None and verdict.envelope.verdict_path is None:
+        yield f"receipt: assay receipt verify --entry {number}"
+
+
+def _texts(transcript: Transcript) -> Iterator[str]:
+    for title, text, name in (
+        ("asked", transcript.request_canonical, "prompt"),
+        ("answered", transcript.response_canonical, "text"),
+    ):
+        value = json.loads(text)
+        told = value.get(name) or value.get("failure") or ""
+        yield from _section(title, [f"| {line}" for line in plain(str(told)).split("\n")])
 
 
 @click.group(cls=Group)

@@ -38,13 +38,20 @@ from assay.surfaces.http import (
 )
 from assay.surfaces.http.desk import Desk, open_desk
 from assay.surfaces.http.document import render_document
-from assay.surfaces.http.encoding import require_plain_body
+from assay.surfaces.http.errors import ContentEncodingError
 from assay.surfaces.http.guard import OPEN, guard, provide_caller, provide_credential
 from assay.surfaces.http.methods import NodeApp
 from assay.surfaces.http.problem import answer_problem
 from assay.surfaces.http.rate import add_headers, limit_rate
 from assay.surfaces.http.registry import count_outcomes, mount_own, mount_registry, open_registry
 from assay.surfaces.http.v1.derive import derive_routes
+
+
+def require_plain_body(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
+    """`http.content_encoding` for a body that was packed, before any of it is read."""
+    given = connection.headers.get("content-encoding", "identity")
+    if given.strip().lower() != "identity":
+        raise ContentEncodingError(f"expected a body without `Content-Encoding`, got `{given[:80]}`")
 
 
 class _NoPages(Router):
@@ -126,6 +133,8 @@ _IDENTITY: tuple[ControllerRouterHandler, ...] = (
     auth_oidc.start_login,
     auth_oidc.finish_login,
 )
+
+
 _LEDGER: tuple[ControllerRouterHandler, ...] = (
     health.is_alive,
     health.is_ready,
@@ -135,6 +144,8 @@ _LEDGER: tuple[ControllerRouterHandler, ...] = (
     log.show_checkpoint,
     log.show_tile,
 )
+
+
 _TRUTH: tuple[ControllerRouterHandler, ...] = (
     kaori.list_observations,
     kaori.record_observations,
@@ -147,6 +158,8 @@ _TRUTH: tuple[ControllerRouterHandler, ...] = (
     kaori.list_signals,
     kaori.record_new_signal,
 )
+
+
 _VERDICTS: tuple[ControllerRouterHandler, ...] = (
     ski.show_judge_health,
     ski.show_canary,
@@ -154,6 +167,8 @@ _VERDICTS: tuple[ControllerRouterHandler, ...] = (
     ski.evaluate_telemetry,
     ski.list_recorded_verdicts,
 )
+
+
 _DELIVERY: tuple[ControllerRouterHandler, ...] = (
     pramana.show_pramana_state,
     pramana.show_entity_state,

@@ -4,6 +4,7 @@ bytes -> media type -> parse_json (size, depth, duplicate keys, exact numbers) -
 """
 
 import asyncio
+import re
 from typing import Any, TypeVar
 
 import msgspec
@@ -16,9 +17,33 @@ from assay.operations.fields import find_problems
 from assay.surfaces.http.errors import BodySizeError, HttpError, MediaTypeError
 
 S = TypeVar("S", bound=Struct)
-
 MAX_DEPTH = BODY_DEPTH
 BODY_SECONDS = 60.0
+
+
+_KEY_HEADER = "idempotency-key"
+
+
+_KEY = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
+
+
+def find_key(request: Request[Any, Any, Any]) -> str | None:
+    """The `Idempotency-Key` of a request, once and without its quotes; None where there is none."""
+    given = request.headers.getall(_KEY_HEADER, [])
+    if not given:
+        return None
+    # Of two, whoever sends it again may send the other one.
+    if len(given) > 1:
+        raise HttpError.idempotency_key(f"expected `Idempotency-Key` once, got it {len(given)} times")
+    # The header's own format quotes it; most who send one do not.
+    key = given[0]
+    if len(key) > 1 and key[0] == key[-1] == '"':
+        key = key[1:-1]
+    if _KEY.fullmatch(key) is None:
+        raise HttpError.idempotency_key(
+            f"expected 1 to 255 visible ASCII characters in `Idempotency-Key`, got `{key[:80]}`"
+        )
+    return key
 
 
 async def read_body(request: Request[Any, Any, Any]) -> bytes:

@@ -3,15 +3,48 @@
 routes -> Litestar's document -> unions and tuples as they are meant -> Forja -> examples -> JSON, made once
 """
 
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
+import msgspec
 from litestar import Litestar
 from litestar.serialization import encode_json
+from msgspec import UNSET, Struct, UnsetType
 
-from assay.surfaces.http.examples import show_examples
 from assay.surfaces.http.forja_document import add_forja
 
 _KEY = "assay.document"
+
+
+EXAMPLES = "examples.json"
+
+
+class Exchange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One request and its answer; `sent` is absent where the route takes no JSON."""
+
+    sent: Any | UnsetType = UNSET
+    status: str
+    media_type: str
+    answered: Any
+
+
+@cache
+def load_exchanges() -> dict[str, Exchange]:
+    """By `METHOD /path`, the path as the description has it."""
+    text = (files("assay.surfaces.http") / EXAMPLES).read_bytes()
+    return msgspec.json.decode(text, type=dict[str, Exchange])
+
+
+def show_examples(document: dict[str, Any]) -> None:
+    """Put each exchange in its place: what was sent and what was answered then belong together."""
+    for route, exchange in load_exchanges().items():
+        method, _, path = route.partition(" ")
+        operation = document["paths"][path][method.lower()]
+        answer = operation["responses"][exchange.status]["content"][exchange.media_type]
+        answer["example"] = exchange.answered
+        if exchange.sent is not UNSET:
+            operation["requestBody"]["content"]["application/json"]["example"] = exchange.sent
 
 
 def render_document(app: Litestar) -> bytes:

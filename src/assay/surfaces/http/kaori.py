@@ -34,12 +34,11 @@ from assay.operations.truth import (
     VERSIONS_LIST,
     VOTE_CAST,
 )
-from assay.surfaces.http.body import parse_body, read_body
+from assay.surfaces.http.body import find_key, parse_body, read_body
 from assay.surfaces.http.describe import asks, described, problems, takes
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.errors import BodySizeError, HttpError, MediaTypeError
 from assay.surfaces.http.query import PageSize, Place, parse_moment, parse_query, path_text
-from assay.surfaces.http.v1.change import find_key
 from assay.surfaces.http.v1.common import changes
 from assay.surfaces.http.v1.derive import opt_of
 from assay.surfaces.http.v1.one import holds_already

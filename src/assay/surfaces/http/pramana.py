@@ -35,12 +35,11 @@ from assay.operations.delivery import (
     TRUST_SHOW,
 )
 from assay.operations.dispatch import Outcome
-from assay.surfaces.http.body import parse_body, read_body
+from assay.surfaces.http.body import find_key, parse_body, read_body
 from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.proof import anonymous
 from assay.surfaces.http.query import path_text
-from assay.surfaces.http.v1.change import find_key
 from assay.surfaces.http.v1.common import changes
 from assay.surfaces.http.v1.derive import opt_of
 

@@ -3,7 +3,7 @@
 ?name=text&… -> each field -> the route's type
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import msgspec
@@ -64,15 +64,6 @@ def _problems(info: FieldInfo, texts: list[str]) -> list[Problem]:
 def _is_list(info: FieldInfo) -> bool:
     """Whether the parameter may be repeated: its type is a tuple, annotated or not."""
     return get_origin(get_args(info.type)[0] if get_origin(info.type) is Annotated else info.type) is tuple
-
-
-def cut_page(found: Sequence[T], limit: int, place: Callable[[T], P]) -> tuple[Sequence[T], P | None]:
-    """A page, and the `after` of the next one: None at the end.
-
-    One more than a page was read, if there was one: whether there is a next one is then known.
-    """
-    page = found[:limit]
-    return page, place(page[-1]) if len(found) > limit else None
 
 
 def parse_moment(text: str | None) -> Instant | None:

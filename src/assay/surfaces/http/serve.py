@@ -14,32 +14,39 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from errno import EACCES, EADDRINUSE
 from types import FrameType
-from typing import Never
+from typing import NamedTuple, Never
 
 import structlog
 import uvicorn
 from litestar import Litestar
 
+from assay.adapters.bus.inprocess import Bus, Subscription
 from assay.adapters.group_commit import WriterStoppedError
+from assay.adapters.webhooks.sender import HttpWebhookSender
+from assay.delivery.webhook import Webhook
 from assay.flows.answer_once import forget_requests
+from assay.flows.delivery.tend_delivery import tend_delivery
+from assay.flows.delivery.training import run_training
+from assay.flows.delivery.webhooks import Interrupted, cursor_name, list_webhooks, post_due, post_event
 from assay.flows.ledger.audit_ledger import compare_sample
 from assay.flows.ledger.checkpoint_growth import ask_witnesses, checkpoint_growth
 from assay.flows.ledger.seal_index import seal_index
 from assay.flows.ledger.witness_standing import witness_lags
 from assay.flows.node_facts import commit_nothing, tenants
+from assay.flows.permits.permits import ask_about_overdue
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.settle_reviews import settle_reviews
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.term_index import MAX_SEGMENT
+from assay.ports.events import OutboxEvent
+from assay.ports.webhook_sender import WebhookSender
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.drain import DrainingServer, parting
 from assay.surfaces.http.errors import HttpError
 from assay.surfaces.http.last_call import LastCall
 from assay.surfaces.http.registry import SWITCH_SECONDS, WATCH_SECONDS, tend_switch, watch_registry
 from assay.surfaces.http.rounds import age_truth, compile_stale, for_each_tenant, score_new
-from assay.surfaces.http.tending import take_training, tend_answers
-from assay.surfaces.http.webhook_post import WebhookPost
 
 _DRAIN_SECONDS = 60
 # For housekeeping and the database; with the longest draining it is still less than supervisors wait.
@@ -51,6 +58,107 @@ _SAMPLE = 10
 _BEGIN_SECONDS = 5
 _WATCH_WRITER_SECONDS = 1
 _log = structlog.get_logger("assay.serve")
+
+
+class _Post(NamedTuple):
+    subscription: Subscription
+    removed: threading.Event
+
+
+class WebhookPost:
+    """All webhooks of one server; a slow or dead endpoint holds up its own events and nobody else's."""
+
+    def __init__(self, desk: Desk, sender: WebhookSender | None = None) -> None:
+        self._desk = desk
+        self._sender = sender or HttpWebhookSender(allowed=desk.config.delivery.webhook_hosts)
+        self._bus = Bus(desk.tools.database)
+        self._posts: dict[tuple[TenantId, str], _Post] = {}
+        self._replaying: set[str] = set()
+
+    def sync_webhooks(self, desk: Desk) -> None:
+        """One round: begin with those that were added, leave those that were removed, post what is due again."""
+        for_each_tenant(desk, "sync_webhooks", self._sync)
+
+    def close(self) -> None:
+        """Before the database is closed; an event that waits for its next attempt comes again."""
+        self._desk.stopping.set()
+        for post in self._posts.values():
+            post.removed.set()
+        self._bus.close()
+
+    def _sync(self, tenant_id: TenantId) -> None:
+        shown = {one.webhook.webhook_id: one for one in list_webhooks(self._desk.tools, tenant_id)}
+        for key, post in list(self._posts.items()):
+            if key[0] == tenant_id and key[1] not in shown:
+                post.removed.set()
+                self._bus.unsubscribe(post.subscription)
+                del self._posts[key]
+        for name, one in shown.items():
+            if (tenant_id, name) not in self._posts:
+                self._posts[(tenant_id, name)] = self._begin(tenant_id, one.webhook)
+            if one.due and name not in self._replaying:
+                self._replay(tenant_id, one.webhook)
+
+    def _begin(self, tenant_id: TenantId, webhook: Webhook) -> _Post:
+        removed = threading.Event()
+        handler = self._handler(webhook, removed)
+        return _Post(self._bus.subscribe(cursor_name(webhook.webhook_id), tenant_id, handler), removed)
+
+    def _handler(self, webhook: Webhook, removed: threading.Event) -> Callable[[OutboxEvent], None]:
+        def handle(event: OutboxEvent) -> None:
+            if removed.is_set():
+                raise Interrupted
+            wait = lambda seconds: not removed.wait(seconds)  # noqa: E731 - one line of its own
+            if not post_event(self._desk.tools, webhook, event, self._sender, wait=wait):
+                _log.warning("webhook", webhook=webhook.webhook_id, position=event.position, message="given up")
+
+        return handle
+
+    def _replay(self, tenant_id: TenantId, webhook: Webhook) -> None:
+        """On a thread of its own: an endpoint that is slow shall not hold up the round."""
+        name = webhook.webhook_id
+        self._replaying.add(name)
+
+        def replay() -> None:
+            try:
+                going_on = lambda: not self._desk.stopping.is_set()  # noqa: E731 - as above
+                post_due(self._desk.tools, tenant_id, webhook, self._sender, going_on=going_on)
+            finally:
+                self._replaying.discard(name)
+
+        threading.Thread(target=replay, name=f"assay-replay-{name}", daemon=True).start()
+
+
+def tend_answers(desk: Desk) -> None:
+    """One round for each tenant; a plugin that fails is logged, and its item is before people all the same."""
+    for_each_tenant(desk, "tend_answers", lambda tenant_id: _tend(desk, tenant_id))
+
+
+def _tend(desk: Desk, tenant_id: TenantId) -> None:
+    for ticket_id in ask_about_overdue(desk.tools, tenant_id, at=desk.tools.clock.now()):
+        _log.warning("effect_unknown", tenant=tenant_id, ticket=ticket_id)
+    done = tend_delivery(desk.tools, tenant_id, at=desk.tools.clock.now())
+    for asked in done.asked:
+        _log.info("root_cause", tenant=tenant_id, item=asked.item_id, ticket=asked.ticket_id)
+        if asked.plugin_problem is not None:
+            _log.warning("plugin", tenant=tenant_id, item=asked.item_id, message=asked.plugin_problem)
+    for job in done.triggered:
+        _log.info("training", tenant=tenant_id, job=job.job_id, pairs=len(job.pair_ids))
+
+
+def take_training(desk: Desk) -> None:
+    """One round: the trainer takes the jobs that wait. It may take hours, on a thread that nobody else waits for."""
+    for_each_tenant(desk, "take_training", lambda tenant_id: _train(desk, tenant_id))
+
+
+def _train(desk: Desk, tenant_id: TenantId) -> None:
+    now = desk.tools.clock.now()
+    for done in run_training(desk.tools, tenant_id, at=now, is_stopping=desk.stopping.is_set):
+        if done.result is not None:
+            state, version = str(done.result.state), done.result.model_version
+            _log.info(
+                "trained", tenant=tenant_id, job=done.job.job_id, state=state, model=version, reason=done.result.reason
+            )
 
 
 def listen(host: str, port: int) -> socket.socket:

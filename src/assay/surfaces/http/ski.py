@@ -32,7 +32,7 @@ from assay.kernel.ids import parse_tenant_id
 from assay.kernel.instant import render_instant
 from assay.operations.dispatch import Outcome
 from assay.operations.verdicts import AGREEMENT, EVALUATE_RECORD, HEALTH, LIST_VERDICTS, LOAD_GRAPH, SOVEREIGNTY
-from assay.surfaces.http.body import read_body, read_long_body
+from assay.surfaces.http.body import find_key, read_body, read_long_body
 from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.errors import NotReadyError
@@ -40,7 +40,6 @@ from assay.surfaces.http.guard import OPEN
 from assay.surfaces.http.health import Readiness
 from assay.surfaces.http.proof import anonymous
 from assay.surfaces.http.query import PageSize, parse_query
-from assay.surfaces.http.v1.change import find_key
 from assay.surfaces.http.v1.common import changes
 from assay.surfaces.http.v1.derive import opt_of
 from assay.verdicts.agreement import Canary

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from litestar.types import Message
 
 from assay.surfaces.http.app import create_app
-from assay.surfaces.http.v1.lines import Line, read_lines
+from assay.surfaces.http.v1.derive import Line, read_lines
 from assay.surfaces.signing import SignedRequests
 from assay.wiring import load_config
 from tests.acting import register_signing_key

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from assay.flows.request import FieldsError, next_cursor, read_number, read_text
+from assay.flows.request import FieldsError, cut_named, next_cursor, read_number, read_text
 from assay.operations.rate import RateLimit, TooFastError
 from assay.surfaces.http.app import create_app
-from assay.surfaces.http.v1.page import cut_named
 from assay.wiring import load_config
 from tests.surfaces.http._house import refused
 from tests.surfaces.http.v1._whole import Whole, with_http
@@ -108,7 +107,8 @@ def test_a_cursor_says_its_place_to_its_own_list_alone(place: int | str) -> None
 def test_named_pages_partition_their_list(names: list[str], limit: int) -> None:
     held, seen, cursor = sorted(names), list[str](), None
     for _ in range(len(held) + 1):
-        page, cursor = cut_named("x", held, cursor, limit, lambda one: one)
+        found = cut_named("x", held, cursor, limit, lambda one: one)
+        page, cursor = found.items, found.next
         seen += page
         if cursor is None:
             break

@@ -12,7 +12,7 @@ from assay.identity.risk import RiskTier
 from assay.kernel.instant import render_instant
 from assay.operations.kinds import Listing
 from assay.operations.table import TABLE
-from assay.surfaces.http.v1 import examples
+from assay.surfaces.http.v1 import common as examples
 from assay.surfaces.http.v1.derive import derive_routes
 from tests.surfaces.http.v1._whole import Whole
 from tests.truth.records import contract_text, schema_bytes

@@ -1,6 +1,9 @@
 """What routes of `/api/v1` say of themselves alike: where they are, which headers they read, how they may refuse."""
 
+import json
 from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
 from typing import Any, Literal
 
 from litestar.openapi.datastructures import ResponseSpec
@@ -8,13 +11,24 @@ from litestar.openapi.spec import Operation
 from msgspec import Struct
 
 from assay.surfaces.http.describe import described, operation, problems
-from assay.surfaces.http.v1.examples import example_of
-from assay.surfaces.http.v1.page import Cursor, Limit
 
 PREFIX = "/api/v1"
-_TABLE = "text/csv"
 _ONCE = {"Idempotency-Key": "the same key and body again is answered the same, and changes nothing"}
-_HELD = {"If-None-Match": "the ETag of what is held already: 304 where it is still the same"}
+
+
+EXAMPLES = "examples.json"
+
+
+def example_of(route: str) -> object:
+    """By `METHOD /path`; None for one that has none."""
+    return _examples().get(route)
+
+
+@cache
+def _examples() -> dict[str, Any]:
+    place = files("assay.surfaces.http.v1") / EXAMPLES
+    known: dict[str, Any] = json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
+    return known
 
 
 class FormQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -23,20 +37,9 @@ class FormQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     format: Literal["csv", "json"] | None = None
 
 
-class PageQuery(FormQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`cursor` is the `next` of the page before."""
-
-    limit: Limit = 100
-    cursor: Cursor | None = None
-
-
 def lists(route: str, kind: type[Any], *more: int) -> Mapping[int, ResponseSpec]:
     """A list may refuse its query, and who asks."""
     return {200: described("a page", kind=kind, example=example_of(route)), **problems(400, 401, 403, 422, 429, *more)}
-
-
-def lists_operation(query: type[Struct] = PageQuery) -> type[Operation]:
-    return operation(query=query, also=[_TABLE])
 
 
 def found(route: str, kind: type[Any], *more: int, words: str = "as it is") -> Mapping[int, ResponseSpec]:
@@ -46,10 +49,6 @@ def found(route: str, kind: type[Any], *more: int, words: str = "as it is") -> M
         304: described("the same as is held", kind=None),
         **problems(400, 401, 403, 404, 422, 429, *more),
     }
-
-
-def one_operation(query: type[Struct] | None = None, *, may_be_csv: bool = False) -> type[Operation]:
-    return operation(query=query, headers=_HELD, also=[_TABLE] if may_be_csv else ())
 
 
 def made(route: str, kind: type[Any], *more: int, old: str | None = None) -> Mapping[int, ResponseSpec]:

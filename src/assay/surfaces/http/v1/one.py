@@ -11,7 +11,6 @@ from litestar.response import Response, Stream
 from msgspec import Struct
 
 from assay.flows.csv_text import CSV, render_rows
-from assay.flows.errors import FlowError
 from assay.flows.request import Content, encode_result, etag_of
 from assay.surfaces.credential import VARY
 
@@ -94,13 +93,6 @@ def answer_one(
     if holds_already(request, tag):
         return Response(b"", status_code=304, headers=headers)
     return Response(body, media_type=JSON, headers=headers)
-
-
-def require_match(request: Request[Any, Any, Any], current: str) -> None:
-    """`If-Match`, where it is given, must name the thing as it is now."""
-    given = _tags(request, "if-match")
-    if given and not {"*", current} & set(given):
-        raise FlowError.precondition(f"expected it as it is now, {current}, got `If-Match: {', '.join(given)[:80]}`")
 
 
 def holds_already(request: Request[Any, Any, Any], tag: str) -> bool:
