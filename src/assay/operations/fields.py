@@ -5,24 +5,51 @@ A text whose type names a form, such as an instant, is read as that too: nothing
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from itertools import islice
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta, Struct, UnsetType
 from msgspec.structs import fields
 
-from assay.flows.request import FieldProblem
+from assay.flows.request import FieldProblem, FieldsError
 from assay.kernel.errors import TypeFormError
 from assay.kernel.ids import parse_principal_id
 from assay.kernel.instant import parse_instant
 
+S = TypeVar("S", bound=Struct)
 _LONGEST_NAME = 80
 _MOST_PROBLEMS = 100
 
 
 _FORMS: Mapping[str, Callable[[str], object]] = {"date-time": parse_instant, "principal-id": parse_principal_id}
+
+
+def parse_fields(kind: type[S], document: object) -> S:
+    """A value of the type, or `http.fields` with everything that is wrong, however deep."""
+    if isinstance(document, dict) and _is_simple(kind):
+        try:
+            return msgspec.convert(document, kind)
+        except msgspec.ValidationError:
+            pass  # Every problem is named below.
+    problems = find_problems(kind, document)
+    if problems:
+        raise FieldsError(problems)
+    return msgspec.convert(document, kind)
+
+
+@cache
+def _is_simple(kind: type[Struct]) -> bool:
+    """Whether `msgspec.convert` refuses whatever `find_problems` names: no forms, and no struct with unknown fields."""
+    return kind.__struct_config__.forbid_unknown_fields and all(_has_no_forms(info.type) for info in fields(kind))
+
+
+def _has_no_forms(kind: Any) -> bool:  # noqa: ANN401 - any type
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        return _is_simple(kind)
+    return next(_forms(kind), None) is None and all(_has_no_forms(one) for one in get_args(kind))
 
 
 def find_problems(kind: type[Struct], document: object) -> tuple[FieldProblem, ...]:

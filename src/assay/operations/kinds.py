@@ -181,16 +181,16 @@ class Operation:
         """The first sentence of the description."""
         return self.description.partition("\n\n")[0].replace("\n", " ")
 
-    @property
+    @cached_property
     def is_open(self) -> bool:
         """Whether a caller need not sign in."""
         return self.needs is OPEN
 
-    @property
+    @cached_property
     def http_method(self) -> str:
         return (self.route or "").partition(" ")[0]
 
-    @property
+    @cached_property
     def path(self) -> str:
         return (self.route or "").partition(" ")[2]
 

@@ -6,8 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from assay.flows.request import FieldsError
-from assay.operations.fields import find_problems
+from assay.operations.fields import parse_fields
 from assay.operations.kinds import Operation, Place
 
 
@@ -20,10 +19,7 @@ def parse_request(operation: Operation, given: Mapping[str, Any]) -> Struct:
     written = {field.info.name: field.name for field in operation.fields}
     others = {written.get(name, name): _plain(value) for name, value in given.items() if name != named}
     plain = _without_document(operation, named)
-    problems = find_problems(plain, others)
-    if problems:
-        raise FieldsError(problems)
-    parsed = msgspec.convert(others, plain)
+    parsed = parse_fields(plain, others)
     values = {name: getattr(parsed, name) for name in parsed.__struct_fields__}
     if named is not None and named in given:
         values[named] = document_bytes(given[named])

@@ -21,6 +21,7 @@ T = TypeVar("T", bound=Struct)
 _PLAIN = frozenset({str, int, type(None)})
 
 
+@cache
 def columns_of(kind: type[Struct]) -> tuple[str, ...]:
     """The fields by their names; `by` alone has another one, since SQL wants that word for itself."""
     return tuple("made_by" if name == "by" else name for name in kind.__struct_fields__)

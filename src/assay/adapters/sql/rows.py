@@ -344,7 +344,7 @@ def _differs(shape: Shape, number: int) -> DamagedRecordError:
 
 def stored_columns(row: Struct) -> Row:
     """Return the columns of a row as a database stores them."""
-    return tuple(column(value) for value in astuple(row))
+    return tuple(map(column, astuple(row)))
 
 
 @cache

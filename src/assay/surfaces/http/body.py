@@ -7,23 +7,18 @@ import asyncio
 import re
 from typing import Any, TypeVar
 
-import msgspec
 from litestar import Request
 from msgspec import Struct
 
-from assay.flows.request import FieldsError
 from assay.kernel.json_text import BODY_DEPTH, Limits, parse_json
-from assay.operations.fields import find_problems
+from assay.operations.fields import parse_fields
 from assay.surfaces.http.errors import BodySizeError, HttpError, MediaTypeError
 
 S = TypeVar("S", bound=Struct)
 MAX_DEPTH = BODY_DEPTH
 BODY_SECONDS = 60.0
-
-
+_LIMITS = Limits(max_depth=MAX_DEPTH, exact_numbers=True)
 _KEY_HEADER = "idempotency-key"
-
-
 _KEY = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
 
 
@@ -74,8 +69,4 @@ def _require_json(request: Request[Any, Any, Any]) -> None:
 
 def parse_body(kind: type[S], received: bytes) -> S:
     """A value of the route's type, or `http.fields` with everything that is wrong, however deep."""
-    document = parse_json(received, limits=Limits(max_depth=MAX_DEPTH, exact_numbers=True))
-    problems = find_problems(kind, document)
-    if problems:
-        raise FieldsError(problems)
-    return msgspec.convert(document, kind)
+    return parse_fields(kind, parse_json(received, limits=_LIMITS))
