@@ -29,7 +29,7 @@ from assay.operations.rate import RateLimit
 from assay.operations.table import BY_NAME
 from assay.surfaces.client import Client
 from assay.surfaces.gateway.gateway import Elicit, Gateway, GatewayNode
-from assay.surfaces.mcp.door import LARGEST_BODY, LOOPBACK, Door, credential_of
+from assay.surfaces.mcp.serve import LARGEST_BODY, LOOPBACK, Door, credential_of
 from assay.surfaces.mcp.server import KEY_META, Context, FindCredential
 
 _MOST_CLIENTS = 256
