@@ -46,10 +46,25 @@ class SqlOutboxStore:
         for limit in (1, _TRIED):
             rows = self._sound(tenant_id, rest, (tenant_id, limit))
             if rows:
+                self._require_last(tenant_id, rows[0].position)
                 return rows[0].position
         if len(self._session.query(f"SELECT position FROM outbox {rest}", (tenant_id, _TRIED))) == _TRIED:  # noqa: S608 - ours
             raise DamagedRecordError(f"`outbox`: the last {_TRIED} events are not what the ledger records")
         return 0
+
+    def _require_last(self, tenant_id: TenantId, position: int) -> None:
+        """A row after the last one that holds is passed over, unless its entry records an event in that place."""
+        rows = self._session.query(
+            "SELECT l.text FROM outbox AS o JOIN ledger AS l ON l.tenant_id = o.tenant_id AND l.sequence_number ="
+            " o.sequence_number WHERE o.tenant_id = ? AND o.position = ?",
+            (tenant_id, position + 1),
+        )
+        for (text,) in rows:
+            events = read_entry(text).events
+            if events is not None and events.after <= position < events.after + len(events.hashes):
+                raise DamagedRecordError(
+                    f"`outbox`: the event at position {position + 1} is not what its entry records"
+                )
 
     def recorded_since(self, tenant_id: TenantId) -> int:
         known = self._rows.cache.recorded_since
