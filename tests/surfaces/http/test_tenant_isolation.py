@@ -173,7 +173,10 @@ def _make(whole: Whole) -> dict[str, str]:
     made = whole.post("/api/v1/mandates", mandate, "agent").json()
     signature = {"choice": "sign", "seen": made["shown_hash"], "reason": "few"}
     whole.post(f"/api/v1/tickets/{made['ticket_id']}/answers", signature, "otto")
+    # The second plan reveals the seed of the first, which can be checked from then on.
+    planned, _ = (whole.post("/api/v1/sample-plans", {"rates": {"MODIFY": 0.1}}, "omar").json() for _ in range(2))
     return {
+        "plan_id": planned["plan"]["id"],
         "mandate_id": made["mandate_id"],
         "after": graph["document_hash"],
         "graph": graph["document_hash"],

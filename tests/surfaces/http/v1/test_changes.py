@@ -119,6 +119,13 @@ def _reported(whole: Whole, number: int) -> "_Sent":
     return _Sent(f"/permits/{permit_id}/report", {"effect": "done"}, "agent", {"effect": "failed"})
 
 
+def _label(whole: Whole, number: int) -> _Sent:
+    """A known answer about a published output."""
+    gated = whole.post(f"{PREFIX}/claims", whole.bundle(number), "agent").json()
+    path = f"/claims/{gated['bundle_hash']}/label"
+    return _Sent(path, {"label": "wrong", "reason": "it ran aground"}, "omar", {"label": "right"})
+
+
 _CHANGES: dict[str, Callable[[Whole, int], _Sent]] = {
     "/contracts": _contract,
     "/observations": lambda whole, number: _Sent("/observations", whole.observation(number), "sensor"),
@@ -165,6 +172,16 @@ _CHANGES: dict[str, Callable[[Whole, int], _Sent]] = {
     ),
     "/gate-policies": lambda _whole, number: _Sent(
         "/gate-policies", {"document": f'id: papers-{number}\nversion: "1"\n'}, "omar", {"document": "id: x"}
+    ),
+    "/sample-plans": lambda _whole, number: _Sent(
+        "/sample-plans", {"rates": {"MODIFY": number / 10**6}}, "omar", {"rates": {"MODIFY": 0.5}}
+    ),
+    "/claims/{bundle_hash}/label": _label,
+    "/calibrations/certify": lambda _whole, number: _Sent(
+        "/calibrations/certify",
+        {"cases": [{"uncertainty": at / 100, "wrong": False} for at in range(100)], "alpha": 0.1 + number / 10**6},
+        "omar",
+        {"alpha": 0.5},
     ),
     "/answers": lambda whole, _number: _Sent("/answers", whole.question(), "amira", {"session_id": "another"}),
     "/rules": lambda _whole, number: _Sent(

@@ -188,6 +188,21 @@ def _walk_claims(walk: Walk) -> None:
     post("/tickets", asked, "omar")
     # The answer gated it again, so that nothing is left to be decided.
     walk.send("POST", "/claims/{bundle_hash}/resume", "walker", f"/claims/{waiting['bundle_hash']}/resume", {})
+    _walk_oversight(walk, waiting["bundle_hash"])
+
+
+def _walk_oversight(walk: Walk, bundle_hash: str) -> None:
+    """A sample is planned, an output labelled, a threshold certified; the next plan reveals the seed of the first."""
+    plan = {"rates": {"READ_ONLY": 0.02}, "known_answers": 0.2}
+    first = walk.post("/sample-plans", plan, "omar")
+    walk.get("/sample-plan", "walker")
+    label = {"label": "wrong", "reason": "the vessel ran aground there"}
+    walk.post("/claims/{bundle_hash}/label", label, "omar", f"/claims/{bundle_hash}/label")
+    walk.get("/claim-labels", "operator")
+    cases = [{"uncertainty": number / 100, "wrong": False} for number in range(100)]
+    walk.post("/calibrations/certify", {"cases": cases}, "omar")
+    walk.post("/sample-plans", plan, "omar")
+    walk.get("/sample-plans/{plan_id}/check", "operator", f"/sample-plans/{first['plan']['id']}/check")
 
 
 def _walk_permits(walk: Walk) -> None:
