@@ -124,6 +124,6 @@ def test_an_edit_that_is_none_is_refused_with_the_answer(
 ) -> None:
     _, (ticket,) = desk.waiting()
     given = {"claims": [desk.claim(RiskTier.DELETE)]} if body == {"claims": "same"} else body
-    with refused("claims.edit"):
+    with refused("claims.edit" if choice == "reject" else "review.body"):
         desk.decide(ticket, "user:otto", choice, body=given)
     assert desk.entries(EntryKind.TICKET_ANSWERED) == []

@@ -113,9 +113,10 @@ def _require_reply(ticket: Ticket, reply: Reply) -> None:
     if len(reply.reason) > _LONGEST_REASON:
         raise ReviewError.body(f"expected a reason of at most {_LONGEST_REASON} characters, got {len(reply.reason)}")
     _require_canonical(reply.body)
-    if not ticket.rule.has_body and reply.body != _NO_BODY:
+    may_edit = ticket.rule.edits and reply.choice in ticket.rejecting
+    if not (ticket.rule.has_body or may_edit) and reply.body != _NO_BODY:
         raise ReviewError.body(
-            f"expected no body with `{ticket.kind}`, which nothing would heed, got `{reply.body[:80]}`"
+            f"expected no body with `{reply.choice}`, which nothing of `{ticket.kind}` reads, got `{reply.body[:80]}`"
         )
 
 

@@ -46,7 +46,8 @@ class KindRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     With `by_room` no number of answers decides: the room weighs them and concludes, or the time-out does.
     Where it is `undoable`, a node may be told to let answers wait before they take effect; where it is not, something
     outside the desk acts on the answer at once. `bulk` kinds may be answered many at a time. An answer has a body only
-    where a room reads it (`has_body`): nobody shall write a condition there that nothing heeds.
+    where a room reads it (`has_body`), or where a rejection says what should be instead (`edits`): nobody shall write a
+    condition there that nothing heeds.
     """
 
     choices: tuple[str, ...]
@@ -57,6 +58,7 @@ class KindRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     undoable: bool = False
     bulk: bool = False
     has_body: bool = False
+    edits: bool = False
 
     @property
     def claimable(self) -> bool:
@@ -80,7 +82,7 @@ KIND_RULES: Mapping[TicketKind, KindRule] = MappingProxyType(
             expiries=(OnExpiry.DENY,),
             undoable=True,
             bulk=True,
-            has_body=True,
+            edits=True,
         ),
         TicketKind.DEFERRAL: KindRule(
             choices=("resume", "reject"),
@@ -89,7 +91,7 @@ KIND_RULES: Mapping[TicketKind, KindRule] = MappingProxyType(
             expiries=(OnExpiry.DENY, OnExpiry.STAY_OPEN),
             undoable=True,
             bulk=True,
-            has_body=True,
+            edits=True,
         ),
         # Expiry leaves the verdict held: it neither attests nor declines.
         TicketKind.ATTESTATION: KindRule(

@@ -231,7 +231,10 @@ def test_another_policy_is_explained_to_its_owner(shell: ClaimsShell, tmp_path: 
     assert "newly published: 1" in done.out
     assert "DEFER -> PUBLISH" in done.out
     assert "0 would change" in shell("claims", "backtest").out
-    assert shell("claims", "oversight").out.strip() == "no answers about claims are settled yet"
+    assert shell("claims", "oversight").out.splitlines() == [
+        "no answers about claims are settled yet",
+        "no plan for blind review is in force",
+    ]
     assert "ops_team" in shell("claims", "approvers").out
 
 
@@ -244,6 +247,7 @@ def test_every_finding_that_waits_has_its_advice() -> None:
     }
     assert final == {
         FindingCode.FUTURE_TIME,
+        FindingCode.KNOWN_WRONG,
         FindingCode.DENIED_SOURCE,
         FindingCode.CONTENT_MISMATCH,
         FindingCode.DECLARED_REFUSE,

@@ -380,7 +380,7 @@ def test_export_gives_texts_tiles_and_proofs(home: Path, tmp_path: Path) -> None
 def test_export_overwrites_nothing(home: Path, tmp_path: Path) -> None:
     target = note(tmp_path, "mine", "mine.txt")
     assert ask("--home", home, "ledger", "export", "--output", target).code == 2
-    assert ask("--home", home, "ledger", "export", "--format", "tiles", "--output", tmp_path).code == 2
+    assert ask("--home", home, "ledger", "export", "--format", "bundle", "--output", tmp_path).code == 2
     assert target.read_text() == "mine"
 
 

@@ -180,6 +180,8 @@ def test_the_sweep_denies_what_is_due(shell: Shell) -> None:
         "stuck": [],
         "effects": [],
         "escalated": [],
+        "opened": [],
+        "problem": None,
     }
     _make_due(shell, ticket)
     assert "expired" in shell("review", "list").out

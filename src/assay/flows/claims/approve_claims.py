@@ -84,8 +84,6 @@ def require_approver(unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) -
         if answer.body != _NO_BODY:
             _edited(row, answer)
         return
-    if answer.body != _NO_BODY:
-        raise ClaimsFlowError.edit(f"expected an edit with `{ticket.rejecting[0]}`, got one with `{answer.choice}`")
     if msgspec.json.decode(row.context, type=BundleContext).edited_by == answer.by:
         raise ClaimsFlowError.approver_refused(f"`{answer.by}` edited this bundle, expected another person")
     if ticket.kind is not TicketKind.APPROVAL:

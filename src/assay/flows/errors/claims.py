@@ -28,7 +28,7 @@ class ClaimsFlowError(FlowError):
     )
     edit = Code(
         "claims.edit",
-        "An answer carries an edit that is no bundle, changes nothing, or comes with an approval.",
+        "An answer carries an edit that is no bundle, or changes nothing.",
         Blame.INPUT,
     )
     not_blind = Code(
