@@ -305,6 +305,30 @@ def test_a_looser_policy_waits_for_an_administrator(offices: Office) -> None:
     assert audit_ledger(offices.tools, TENANT, full=True).holds
 
 
+def _tool(tier: RiskTier) -> dict[str, Any]:
+    return {"tool": "files__write", "definition_hash": "sha256:" + "1" * 64, "tier": tier}
+
+
+def test_nobody_opens_a_tool_of_the_gateway_alone(office: Office) -> None:
+    """A table decides which calls are gated at all, and as what."""
+    rows = [_tool(RiskTier.READ_ONLY)]
+    assert _code(partial(office.act, ADA, "gateway.release", rows=rows)) == "identity.second_administrator"
+    assert _code(partial(office.act, ADA, "gateway.table")) == "flow.not_found"
+
+
+def test_a_lower_tier_of_a_tool_waits_for_an_administrator(offices: Office) -> None:
+    offices.at_the_folder("gateway.release", rows=[_tool(RiskTier.DELETE)])
+    asked = offices.act(ADA, "gateway.release", rows=[_tool(RiskTier.READ_ONLY)])
+    assert (asked.table.version, asked.table.rows[0].tier) == (1, RiskTier.DELETE)
+    assert _code(lambda: offices.answer_as(ADA, asked.waiting)) == "review.own_request"
+    offices.answer_as(BOB, asked.waiting)
+    table = offices.act(BOB, "gateway.table")
+    assert (table.version, table.rows[0].tier, table.released_by) == (2, RiskTier.READ_ONLY, ADA)
+    # A table that takes a tool away is in force at once.
+    assert offices.act(ADA, "gateway.release", rows=[]).waiting is None
+    assert audit_ledger(offices.tools, TENANT, full=True).holds
+
+
 def test_a_role_counts_for_no_ticket_that_was_open_before(offices: Office) -> None:
     """Whoever granted it: also where two administrators agreed."""
     ticket = offices.deletion()

@@ -30,7 +30,7 @@ from assay.kernel.digest import Digest
 from assay.kernel.key import KeyPurpose
 from assay.kernel.signature import verify_ed25519
 from assay.permits.errors import PermitError
-from assay.permits.gateway import ToolRow, find_row, hash_definition
+from assay.permits.gateway import ToolRow, find_opened, find_row, hash_definition
 from assay.permits.mandate import ArgumentLimit
 from tests.acting import caller_of
 from tests.flows._claims import ClaimsDesk, opened_claims
@@ -59,7 +59,8 @@ def test_a_table_is_released_signed_and_holds_until_the_next(desk: ClaimsDesk) -
     show = ShowGatewayTable()
     with pytest.raises(NotFoundError):
         gateway_table(desk.tools, operator, show)
-    released = release_gateway_table(desk.tools, operator, ReleaseGatewayTable(rows=(ROW,))).value
+    released = release_gateway_table(desk.tools, operator, ReleaseGatewayTable(rows=(ROW,))).value.table
+    assert released is not None
     assert (released.version, released.rows, released.approved) == (1, (ROW,), ())
     ring = desk.tools.database.read(lambda unit: own_key_ring_in(unit, desk.tools.founder))
     key = ring.get(released.key_id, desk.at(minutes=1), purpose=KeyPurpose.REVIEW).raw_public_key or b""
@@ -71,9 +72,20 @@ def test_a_table_is_released_signed_and_holds_until_the_next(desk: ClaimsDesk) -
     with pytest.raises(NotFoundError):
         approve_definition(desk.tools, operator, ApproveDefinition(tool="x", definition_hash=SECOND, reason="r"))
     # A new table pins anew.
-    second = release_gateway_table(desk.tools, operator, ReleaseGatewayTable(rows=(ROW,))).value
+    second = release_gateway_table(desk.tools, operator, ReleaseGatewayTable(rows=(ROW,))).value.table
+    assert second is not None
     assert (second.version, definitions_of(second, ROW.tool)) == (2, frozenset({FIRST}))
     assert gateway_table(desk.tools, operator, show) == second
+
+
+def test_tools_that_may_do_more_open_a_gateway_only_with_a_second_person() -> None:
+    """New tools and other rows of known ones do; a table that only leaves tools out does not."""
+    write = ToolRow(tool="files__write", definition_hash=FIRST, tier=RiskTier.MODIFY)
+    lower = ToolRow(tool="files__write", definition_hash=FIRST, tier=RiskTier.READ_ONLY)
+    assert find_opened((), (ROW, write)) == ("files__read", "files__write")
+    assert find_opened((ROW, write), (ROW, lower)) == ("files__write",)
+    assert find_opened((ROW, write), (write,)) == ()
+    assert find_opened((ROW, write), (write, ROW)) == ()
 
 
 def _record(desk: ClaimsDesk, text: str, *, is_whole: bool = True) -> ScreenedCall:

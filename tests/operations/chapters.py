@@ -111,7 +111,10 @@ def _claims(play: Played) -> None:
 def _gateway(play: Played) -> None:
     first, second = "sha256:" + "1" * 64, "sha256:" + "2" * 64
     row = {"tool": "files__read", "definition_hash": first, "tier": "READ_ONLY"}
-    play.do(_WORKER, "gateway.release", rows=[row])
+    waiting = play.do(_WORKER, "gateway.release", rows=[row]).waiting
+    shown = play.do("user:ada", "ticket.show", ticket_id=waiting).ticket
+    agreed = {"choice": "approve", "seen": shown.shown_hash, "reason": "reads alone"}
+    play.do("user:ada", "ticket.answer", ticket_id=waiting, **agreed)
     play.do(_WORKER, "gateway.approve", tool="files__read", definition_hash=second, reason="only the wording")
     called = {"tool": "files__read", "definition_hash": second, "arguments_hash": first, "result_hash": first}
     play.do("ai:clerk", "gateway.record", **called, text="twelve rooms")

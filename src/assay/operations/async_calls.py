@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from assay.flows.model.add_model import AddedModel
     from assay.flows.model.evaluate_model import EvaluatedModel
     from assay.flows.model.show_model import KnownModel, ListedModel
-    from assay.flows.permits.gateway import GatewayTableView, ScreenedCall
+    from assay.flows.permits.gateway import GatewayRelease, GatewayTableView, ScreenedCall
     from assay.flows.permits.mandates import MandatePreview, MandateProposal, MandateView
     from assay.flows.permits.permits import PermitView, SignedPermit
     from assay.flows.registry.service_keys import KnownKey
@@ -1692,9 +1692,9 @@ class AsyncCalls:
         """List the calls that a mandate covered, newest first."""
         return self._walk("mandate.uses", drop_absent(mandate_id=mandate_id, limit=limit))
 
-    async def release_gateway_table(self, *, rows: Sequence[ToolRow]) -> GatewayTableView:
+    async def release_gateway_table(self, *, rows: Sequence[ToolRow]) -> GatewayRelease:
         """Put a table of tools into force, in an operator's own session."""
-        result: GatewayTableView = await self._perform("gateway.release", drop_absent(rows=rows))
+        result: GatewayRelease = await self._perform("gateway.release", drop_absent(rows=rows))
         return result
 
     async def gateway_table(self) -> GatewayTableView:

@@ -151,7 +151,7 @@ OPERATIONS: tuple[Operation, ...] = (
         command="gateway release",
         file="FILE",
         example={"rows": [{"tool": "files__read_text_file", "definition_hash": _HASH, "tier": "READ_ONLY"}]},
-        shows=shown.table_text,
+        shows=shown.release_text,
     ),
     Read(
         "gateway.table",

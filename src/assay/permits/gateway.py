@@ -47,6 +47,16 @@ def find_row(rows: tuple[ToolRow, ...], tool: str, arguments: Mapping[str, Any])
     return next((row for row in rows if row.tool == tool and _fits(row, arguments)), None)
 
 
+def find_opened(before: tuple[ToolRow, ...], after: tuple[ToolRow, ...]) -> tuple[str, ...]:
+    """The tools that a table may let do more than the one before: new ones, and those whose rows differ.
+
+    A tool that lost all its rows is refused from then on, so it opens nothing.
+    """
+    known = {row.tool: tuple(one for one in before if one.tool == row.tool) for row in before}
+    wanted = {row.tool: tuple(one for one in after if one.tool == row.tool) for row in after}
+    return tuple(sorted(tool for tool, rows in wanted.items() if rows != known.get(tool)))
+
+
 def _fits(row: ToolRow, arguments: Mapping[str, Any]) -> bool:
     return all(
         limit.is_optional if limit.argument not in arguments else outside(limit, arguments[limit.argument]) is None

@@ -22,11 +22,13 @@ from assay.facts.identity import (
     signing_key_added,
     signing_key_row,
 )
+from assay.facts.permits import GatewayReleased, gateway_entry
 from assay.flows.errors.claims import ClaimsFlowError
 from assay.flows.errors.identity import IdentityFlowError
 from assay.flows.identity.authenticate import confirm
 from assay.flows.identity.standing import other_administrators, stands_for
 from assay.flows.known import get_principal
+from assay.flows.ledger.in_force import require_newest
 from assay.flows.review.open_review import draft_ticket, open_review_in
 from assay.flows.tools import Tools
 from assay.identity.authorise import require_active
@@ -56,11 +58,13 @@ from assay.kernel.canonical import canonical_json
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant, render_instant
-from assay.kernel.ledger import Receipt
+from assay.kernel.ledger import EntryKind, Receipt
+from assay.permits.gateway import ToolRow, find_opened
 from assay.ports.claims_store import ReleasedClaimsPolicy
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.desk_store import PendingPower
+from assay.ports.permit_store import ReleasedGatewayTable
 from assay.review.answer import Answer
 from assay.review.errors import ReviewError
 from assay.review.kind import TicketKind
@@ -248,7 +252,40 @@ class ReleasePolicy(_Amendment, frozen=True, kw_only=True, forbid_unknown_fields
         return row, receipt
 
 
-Amendment = AddPerson | Amend | SetSecret | IssueSecret | AddSigner | ReleasePolicy
+def find_gateway_table(unit: Unit, tenant_id: TenantId) -> ReleasedGatewayTable | None:
+    """The table of the gateway that is in force; a missing row of the newest one is damage, and no older table."""
+    row = unit.permits.gateway_table(tenant_id)
+    require_newest(unit, tenant_id, EntryKind.GATEWAY_RELEASED, None if row is None else row.sequence_number)
+    return row
+
+
+class ReleaseTools(_Amendment, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="gateway.release"):
+    """A table of the gateway that lets tools do more than the one in force; like a policy, it is nobody's own."""
+
+    tenant_id: TenantId
+    table: GatewayReleased
+
+    @property
+    def subject(self) -> PrincipalId | None:
+        return None
+
+    def powers(self, unit: Unit) -> tuple[str, ...]:
+        before = find_gateway_table(unit, self.tenant_id)
+        known = () if before is None else msgspec.json.decode(before.text, type=tuple[ToolRow, ...])
+        opened = find_opened(known, self.table.rows)
+        return tuple(f"gateway:{tool}" for tool in opened)
+
+    def shown(self) -> dict[str, Any]:
+        rows: list[Any] = msgspec.to_builtins(self.table.rows)
+        return {"rows": rows}
+
+    def apply(self, unit: Unit, _granted: Granted | UnsetType, at: Instant) -> Receipt:
+        before = find_gateway_table(unit, self.tenant_id)
+        body = replace(self.table, version=1 if before is None else before.version + 1)
+        return unit.record(gateway_entry(self.tenant_id, body, at=at))
+
+
+Amendment = AddPerson | Amend | SetSecret | IssueSecret | AddSigner | ReleasePolicy | ReleaseTools
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

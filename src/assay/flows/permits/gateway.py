@@ -24,21 +24,20 @@ from assay.facts.permits import DefinitionApproved, GatewayCalled, GatewayReleas
 from assay.flows.claims.claims_facts import active_policy
 from assay.flows.errors import NotFoundError
 from assay.flows.identity.authenticate import confirm
-from assay.flows.ledger.in_force import require_newest
+from assay.flows.identity.duties import ReleaseTools, amend_power_in, find_gateway_table
 from assay.flows.request import NEWEST, Done, Page, Paged, PrincipalName, Reason, Request, cut, read_number, whose
 from assay.flows.tools import Tools
 from assay.identity.caller import Caller
 from assay.identity.risk import RiskTier
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import Digest, parse_digest
-from assay.kernel.ids import KeyId, PrincipalId, TenantId, parse_principal_id
+from assay.kernel.ids import KeyId, PrincipalId, TenantId, TicketId, parse_principal_id
 from assay.kernel.instant import Instant
-from assay.kernel.ledger import EntryKind
 from assay.kernel.signature import SignedKind, signing_message
 from assay.permits.gateway import MOST_ROWS, ToolRow, verify_rows
 from assay.permits.permit import parse_permit_id
 from assay.ports.database import Unit
-from assay.ports.permit_store import ApprovedDefinition, GatewayCall, ReleasedGatewayTable
+from assay.ports.permit_store import ApprovedDefinition, GatewayCall
 
 # Longer results are not read to their end, which counts as a sign of its own.
 LONGEST_READ = 200_000
@@ -96,6 +95,15 @@ class GatewayTableView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     sequence_number: int
 
 
+class GatewayRelease(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The table that is in force now. With `waiting` the one that was given is not yet: an administrator answers that
+    ticket first.
+    """
+
+    table: GatewayTableView | None
+    waiting: TicketId | None = None
+
+
 class ScreenedCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What guardians made of a result. Withheld results are not given to the agent."""
 
@@ -105,27 +113,27 @@ class ScreenedCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     sequence_number: int
 
 
-def release_gateway_table(tools: Tools, caller: Caller, request: ReleaseGatewayTable) -> Done[GatewayTableView]:
+def release_gateway_table(tools: Tools, caller: Caller, request: ReleaseGatewayTable) -> Done[GatewayRelease]:
     """Put a table of tools into force, in an operator's own session.
 
     A tool without a row is refused by every gateway. Definitions that were approved before have to be in the table.
+    A table with new tools, or other rows for known ones, waits for an administrator's approval (`waiting`); one that
+    only leaves tools out is in force at once.
     """
     verify_rows(request.rows)
     signer = tools.review_signer
     signature = signer.sign(table_message(request.rows)).hex()
 
-    def work(unit: Unit) -> Done[GatewayTableView]:
-        confirm(unit, caller)
-        last = _in_force(unit, caller.tenant_id)
+    def work(unit: Unit) -> Done[GatewayRelease]:
+        person = confirm(unit, caller).principal
         body = GatewayReleased(
-            version=1 if last is None else last.version + 1,
-            rows=request.rows,
-            key_id=signer.key_id,
-            signature=signature,
-            released_by=caller.principal.id,
+            version=0, rows=request.rows, key_id=signer.key_id, signature=signature, released_by=person.id
         )
-        receipt = unit.record(gateway_entry(caller.tenant_id, body, at=caller.at))
-        return Done(value=_view(unit, caller.tenant_id), receipt=receipt)
+        amended = amend_power_in(unit, tools, caller, ReleaseTools(tenant_id=caller.tenant_id, table=body))
+        if amended.waiting is not None:
+            known = None if find_gateway_table(unit, caller.tenant_id) is None else _view(unit, caller.tenant_id)
+            return Done(value=GatewayRelease(table=known, waiting=amended.waiting))
+        return Done(value=GatewayRelease(table=_view(unit, caller.tenant_id)), receipt=amended.made)
 
     return tools.database.write(work)
 
@@ -243,14 +251,8 @@ def _about(caller: Caller, tool: str) -> ClaimBundle:
     return ClaimBundle(id=tool, timestamp=caller.at, origin_agent=caller.principal.id, claims=(claim,))
 
 
-def _in_force(unit: Unit, tenant_id: TenantId) -> ReleasedGatewayTable | None:
-    row = unit.permits.gateway_table(tenant_id)
-    require_newest(unit, tenant_id, EntryKind.GATEWAY_RELEASED, None if row is None else row.sequence_number)
-    return row
-
-
 def _view(unit: Unit, tenant_id: TenantId) -> GatewayTableView:
-    row = _in_force(unit, tenant_id)
+    row = find_gateway_table(unit, tenant_id)
     if row is None:
         raise NotFoundError("no gateway table was released: draft one with `assay gateway learn`, then release it")
     return GatewayTableView(

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from assay.flows.permits.gateway import GatewayTableView
+from assay.flows.permits.gateway import GatewayRelease, GatewayTableView
 from assay.flows.permits.mandates import MandateAsked, MandatePreview, MandateProposal, MandateView, PreviewedCall
 from assay.flows.permits.permits import PermitView, SignedPermit
 from assay.kernel.instant import render_instant
@@ -147,6 +147,13 @@ def _limit(limit: ArgumentLimit) -> str:
     else:
         what = f"{limit.minimum or 'any'} to {limit.maximum or 'any'}"
     return f"{limit.argument}: {what}{', may be left out' if limit.is_optional else ''}"
+
+
+def release_text(value: GatewayRelease) -> str:
+    lines = [] if value.table is None else [table_text(value.table)]
+    if value.waiting is not None:
+        lines.append(f"waits for an administrator: ticket {value.waiting}")
+    return "\n".join(lines)
 
 
 def table_text(value: GatewayTableView) -> str:

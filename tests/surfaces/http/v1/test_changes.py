@@ -97,6 +97,7 @@ def _definition(whole: Whole, number: int) -> dict[str, Any]:
     """Another definition of a tool of a table that was just released."""
     released = whole.post("/api/v1/gateway/tables", {"rows": [_row(number)]}, "omar")
     assert released.status_code == 201, released.text
+    whole.approve(released, "ada")
     return {"tool": f"files__{number}", "definition_hash": f"sha256:{number:064d}", "reason": "read it"}
 
 
