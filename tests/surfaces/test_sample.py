@@ -14,6 +14,9 @@ from tests.postgres_cluster import PostgresCluster
 # Tables that the sample leaves empty: what a served, failing or training node writes.
 _EMPTY = {
     "egress_note",
+    "gateway_call",
+    "gateway_definition",
+    "gateway_table",
     "kept_request",
     "login_failure",
     "model_activation",

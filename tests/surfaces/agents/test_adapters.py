@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from agents import Agent, Model, ModelResponse, Runner, Usage, UserError, function_tool
+from agents import Agent, Model, ModelResponse, Runner, Usage, UserError, function_tool, set_tracing_disabled
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
@@ -25,6 +25,12 @@ import assay
 from tests.surfaces.guarded_house import House
 
 _TIERS = {"delete": "DELETE", "count": "MODIFY"}
+
+
+@pytest.fixture(autouse=True)
+def _traces_stay_here() -> None:
+    """The framework would start a thread that sends them to its maker, and goes on in later tests."""
+    set_tracing_disabled(disabled=True)
 
 
 class _Chat(FakeMessagesListChatModel):  # type: ignore[misc] # the framework is not read by the type checker
