@@ -51,7 +51,7 @@ _BY_TIME = {"search.prove", "report.make", "ledger.verify", "judge.health"}
 _TOKENS = re.compile(
     r"wh[a-z]+_[\w+/=]{12,}"
     r"|[a-z]{2,4}_[0-9a-z]{12,}(?:\.[\w-]{20,})?|[0-9a-f]{128}|[0-9a-f]{64}|[0-9a-f]{32}|port-[0-9a-f]{12}"
-    r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[A-Za-z0-9+/_-]{42,}={0,2}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"
+    r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[A-Za-z0-9+/_-]{42,}={0,2}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,6}Z"
 )
 
 
