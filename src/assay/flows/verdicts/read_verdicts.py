@@ -19,7 +19,8 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.kernel.merkle import MAX_SIZE
-from assay.kernel.transcript import Transcript
+from assay.kernel.transcript import Transcript, transcript_id_of
+from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.verdict_store import VerdictRow
 from assay.review.ticket import Ticket
@@ -226,9 +227,17 @@ def transcript(tools: Tools, caller: Caller, request: ShowTranscript) -> Transcr
 
 
 def find_transcript(tools: Tools, tenant_id: TenantId, transcript_ref: str) -> Transcript:
-    found = tools.database.read(lambda unit: unit.transcripts.find(tenant_id, transcript_ref))
+    return tools.database.read(lambda unit: get_transcript(unit, tenant_id, transcript_ref))
+
+
+def get_transcript(unit: Unit, tenant_id: TenantId, transcript_ref: str) -> Transcript:
+    """The transcript that an entry names; `store.damaged_record` where what is kept under its id is another."""
+    found = unit.transcripts.find(tenant_id, transcript_ref)
     if found is None:
         raise NotFoundError(f"tenant `{tenant_id}` has no transcript `{transcript_ref[:80]}`")
+    actual = transcript_id_of(found)
+    if (found.transcript_id, actual) != (transcript_ref, transcript_ref):
+        raise DamagedRecordError(f"expected the transcript `{transcript_ref[:80]}`, got the content of {actual}")
     return found
 
 

@@ -12,7 +12,7 @@ from assay.flows.ledger.prove_record import prove_record
 from assay.flows.request import Content, Option, Request
 from assay.flows.tools import Tools
 from assay.flows.verdicts.graphs_in_use import JudgedGraphs, judged_content
-from assay.flows.verdicts.read_verdicts import SequenceNumber, ShowRecord, show_verdict
+from assay.flows.verdicts.read_verdicts import SequenceNumber, ShowRecord, get_transcript, show_verdict
 from assay.flows.verdicts.verdict_entry import ReadEntry, get_verdict_entry
 from assay.identity.caller import Caller
 from assay.kernel.bundle import Attachment, Bundle, render_bundle
@@ -59,9 +59,7 @@ def _look(unit: Unit, tenant_id: TenantId, sequence_number: int) -> tuple[ReadEn
     """The receipt but for its grammar, which is not stored."""
     read = get_verdict_entry(unit, tenant_id, sequence_number)
     _require_served(read)
-    transcript = unit.transcripts.find(tenant_id, read.envelope.transcript_ref)
-    if transcript is None:
-        raise NotFoundError(f"tenant `{tenant_id}` has no transcript `{read.envelope.transcript_ref[:80]}`")
+    transcript = get_transcript(unit, tenant_id, read.envelope.transcript_ref)
     if metadata_of(transcript)[1] is None:
         raise NoReceiptError(f"no receipt offered: {_why_none(transcript)}")
     verify_key_facts(unit)
