@@ -1,4 +1,4 @@
-"""Places of published files: one contract for a folder and a bucket of a real S3 server; a URL is read only."""
+"""Places of published files: one contract for a folder and a bucket of moto's S3 server; a URL is read only."""
 
 import http.server
 import threading

@@ -63,7 +63,7 @@ def verify_lake(store: ObjectStore, form: TableFormat, anchors: TrustAnchors) ->
     tenants = sorted({name.split("/")[1].removeprefix(_TENANT) for name in manifests})
     problems: list[LakeProblem] = []
     counts = [_Tenant(store, form, anchors, TenantId(tenant), problems).verify(names) for tenant in tenants]
-    known = {part for tenant in tenants for part in (f"/{_TENANT}{tenant}/",)}
+    known = [f"/{_TENANT}{tenant}/" for tenant in tenants]
     strangers = [name for name in names if not any(part in f"/{name}" for part in known)]
     problems += [LakeProblem(what="added", path=name, message="no manifest names this file") for name in strangers]
     return LakeReport(

@@ -23,7 +23,7 @@ from assay.kernel.growth import EMPTY_GROWTH, Grown, Growth, grow
 from assay.kernel.ids import TenantId
 from assay.kernel.key import KeyPurpose, KeyRing, TrustAnchors, trusted_keys
 from assay.kernel.merkle import HASH_SIZE, leaf_hash
-from assay.kernel.tile import TILE_WIDTH, TileCache, tile_width
+from assay.kernel.tile import TILE_BITS, TILE_WIDTH, TileCache, tile_width
 from assay.kernel.tile_log import CHECKPOINT_FILE, Place, bundle_paths, bundles_of, parse_entries
 from assay.ports.object_store import ObjectStore
 
@@ -232,7 +232,7 @@ class _Walk:
     def compare_edge(self, shown: Checkpoint) -> None:
         """The tiles that are not full, and the root over all entries."""
         for level, hashes in enumerate(self.growth.partial):
-            index, width = divmod(shown.size >> (8 * level), TILE_WIDTH)
+            index, width = divmod(shown.size >> (TILE_BITS * level), TILE_WIDTH)
             if width and self._reader.read(level, index, width) != hashes:
                 raise _FaultError(_damaged(f"tile {level}/{index} does not hold the hashes of its entries"))
         if self.growth.root() != shown.root:

@@ -16,7 +16,7 @@ from assay.kernel.checkpoint import Checkpoint, parse_checkpoint
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.key import Endorsement, Retirement
-from assay.kernel.tile import TILE_WIDTH, TileCache
+from assay.kernel.tile import TILE_BITS, TILE_WIDTH, TileCache
 from assay.kernel.tile_log import (
     CHECKPOINT_FILE,
     Place,
@@ -116,7 +116,7 @@ def _new_files(unit: Unit, tenant_id: TenantId, known: int, kept: KeptCheckpoint
 
 def _remove_partials(store: ObjectStore, place: Place, known: int) -> None:
     """A tile that was published before it was full has narrower forms beside it."""
-    if known <= place.number << (8 * (place.level + 1)):
+    if known <= place.number << (TILE_BITS * (place.level + 1)):
         return
     for folder in partial_folders(place):
         for name in store.names(folder):
